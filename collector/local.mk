@@ -2,6 +2,7 @@ noinst_LIBRARIES += collector/libcollector.a
 collector_libcollector_a_SOURCES = \
 	collector/tracee/signal_frame.c collector/tracee/signal_frame.h \
 	collector/tracee/call_memory.c collector/tracee/call_memory.h \
+	collector/tracee/output_files.c collector/tracee/output_files.h \
 	collector/tracee/tracee.c collector/tracee/tracee.h \
 	collector/tracee/tracee_inject.c collector/tracee/tracee_private.h collector/tracee/tracee_status.c \
 	collector/tracee/wait_event.c collector/tracee/wait_event.h \
@@ -90,7 +91,7 @@ collector_libcollector_a_SOURCES = \
 	collector/record/requests.c \
 	collector/record/snapshot.c collector/record/snapshot.h \
 	collector/record/snapshot_limit.c collector/record/snapshot_limit.h \
-	collector/record/start_place.c collector/record/start_place.h \
+	collector/record/start_location.c collector/record/start_location.h \
 	collector/record/task_record.h \
 	collector/replay/divergence.c collector/replay/divergence.h \
 	collector/replay/effects.c collector/replay/effects.h \
@@ -103,7 +104,7 @@ collector_libcollector_a_SOURCES = \
 	collector/replay/mapped_copies.c collector/replay/mapped_copies.h \
 	collector/replay/met_objects.c collector/replay/met_objects.h \
 	collector/replay/told_output.c collector/replay/told_output.h \
-	collector/replay/place.c collector/replay/place.h \
+	collector/replay/destination.c collector/replay/destination.h \
 	collector/replay/replaying.c collector/replay/replaying.h \
 	collector/replay/silent_observer.c collector/replay/silent_observer.h
 

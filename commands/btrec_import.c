@@ -45,7 +45,7 @@ static bool is_taken(const char *path)
 	return !lstat(path, &st);
 }
 
-/* Chooses the trace's path. directory: where a new name was looked for. */
+/* Chooses the trace's path. directory: the one in which a new name was looked for. */
 static int choose_trace(const struct arguments *a, const char *file, char trace[BT_PATH_MAX],
 			char directory[BT_PATH_MAX], struct bt_error *err)
 {

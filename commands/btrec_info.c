@@ -8,9 +8,11 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "collector/replay/host.h"
 #include "commands/btrec_commands.h"
 #include "commands/log_digest.h"
 #include "commands/trace_digest.h"
+#include "commands/trace_shelf.h"
 #include "decoder/model/model.h"
 #include "decoder/model/signals.h"
 #include "lib/array_size.h"
@@ -192,17 +194,40 @@ static void print_log(const struct log_digest *d)
 	       d->bytes[LOG_PART_SIGNALS], d->registers);
 }
 
-static void print_replayable(const struct log_digest *d)
+/* Of a program that reserves more addresses than a replay may have by default. */
+static void print_memory(const struct log_digest *d)
+{
+	uint64_t usual = host_usual_memory(), needed = log_digest_memory(d);
+	char had[24], here[24];
+
+	if (usual && needed > usual)
+		printf("%-12sthe program had up to %s of addresses, and a replay may have %s here: "
+		       "btrec replay --memory-limit %" PRIu64 "G\n",
+		       "addresses", size_words(d->addresses, had), size_words(usual, here),
+		       needed >> 30);
+}
+
+static void print_no_start(const struct model *m, const struct log_digest *d)
+{
+	printf("not possible: its log %s before the program began", d->damaged ? "is damaged"
+								    : d->ended_early
+									    ? "ended"
+									    : "was cut off");
+	if (m->stopped) {
+		fputs(": recording stopped: ", stdout);
+		bt_print_escaped(stdout, m->stopped->text);
+	}
+	putchar('\n');
+}
+
+static void print_replayable(const struct model *m, const struct log_digest *d)
 {
 	struct processor_offer here = {0};
 	char missing[240];
 
 	print_label("replay");
 	if (!d->events[LOG_PART_START]) {
-		printf("not possible: its log %s before the program began\n",
-		       d->damaged       ? "is damaged"
-		       : d->ended_early ? "ended"
-					: "was cut off");
+		print_no_start(m, d);
 		return;
 	}
 	if (d->has_processor)
@@ -223,13 +248,18 @@ static void print_replayable(const struct log_digest *d)
 		fputs(", and was cut off", stdout);
 	}
 	putchar('\n');
+	print_memory(d);
+	if (d->unseen)
+		printf("%-12s%" PRIu64 " bytes of the program's output, which went past its memory "
+		       "(splice): a replay does not repeat them\n",
+		       "unseen", d->unseen);
 	print_log(d);
 }
 
 static void print_replay(const struct model *m, const struct log_digest *d, bool has_log)
 {
 	if (has_log)
-		print_replayable(d);
+		print_replayable(m, d);
 	else
 		printf("%-12s%s\n", "replay",
 		       m->trace->header.parallel

@@ -42,7 +42,7 @@ static const struct option_row rows[] = {
 	{"version", 'V', NULL, "show the version", .at = offsetof(struct main_arguments, version)},
 };
 
-static void help(FILE *to)
+static void print_help(FILE *to)
 {
 	fputs("Usage: btrec COMMAND [ARGUMENTS]\nA flight recorder for Linux programs: it keeps "
 	      "the branches that led to a crash.\n\nCommands:\n",
@@ -117,7 +117,7 @@ static int btrec_help(int argc, char **argv)
 	if (at < 0)
 		return btrec_complain(&err);
 	if (at == argc) {
-		help(stdout);
+		print_help(stdout);
 		return 0;
 	}
 	c = command_find(argv[at]);
@@ -146,7 +146,7 @@ static int run_command(int argc, char **argv)
 	const char *name;
 
 	if (args.help) {
-		help(stdout);
+		print_help(stdout);
 		return 0;
 	}
 	if (args.version) {
@@ -165,7 +165,7 @@ static int run_command(int argc, char **argv)
 	}
 	if (at < argc)
 		say("unknown command %s", *name ? name : "''");
-	help(stderr);
+	print_help(stderr);
 	return 2;
 }
 

@@ -14,6 +14,7 @@
 #include "collector/supervisor/launch.h"
 #include "commands/btrec_commands.h"
 #include "commands/cause.h"
+#include "commands/log_digest.h"
 #include "commands/mode.h"
 #include "commands/replay_checksum.h"
 #include "commands/replay_look.h"
@@ -29,11 +30,11 @@
 struct replay_arguments {
 	const char *backend;
 	const char *to_text; /* of --to; NULL: not given */
-	struct place to;
+	struct destination to;
 	struct {
-		const char *text;  /* of --window; NULL: not given */
-		struct place from; /* where it begins */
-		uint64_t ticks;    /* not 0: that is so many ticks before its end */
+		const char *text;        /* of --window; NULL: not given */
+		struct destination from; /* the window's beginning */
+		uint64_t ticks;          /* not 0: the beginning is so many ticks before the end */
 		const char *output;
 	} window;
 	struct replay_look look;
@@ -47,7 +48,7 @@ static int set_to(void *target, const char *value, struct bt_error *err)
 	struct replay_arguments *args = target;
 
 	args->to_text = value;
-	return place_parse(value, &args->to)
+	return destination_parse(value, &args->to)
 		       ? 0
 		       : bt_fail(err, BT_E_MISUSE, 0,
 				 "--to: %s is none of EVENT, "
@@ -56,7 +57,7 @@ static int set_to(void *target, const char *value, struct bt_error *err)
 }
 
 enum {
-	WHERE_MAX = 128, /* bytes of the first place of --window */
+	WHERE_MAX = 128, /* bytes of the first destination of --window */
 	DIGITS_MAX = 24,
 	NAMES_MAX = 1000,
 	SYMBOLS_MS = 2000, /* for names that the first screen does not need */
@@ -86,7 +87,7 @@ static int ticks_parse(const char *text, uint64_t *ticks, struct bt_error *err)
 	return 0;
 }
 
-/* A..B: B is the place of --to. A number alone: so many ticks before that. */
+/* A..B: B is the destination of --to. A number alone: so many ticks before that. */
 static int set_window(void *target, const char *value, struct bt_error *err)
 {
 	struct replay_arguments *args = target;
@@ -98,18 +99,19 @@ static int set_window(void *target, const char *value, struct bt_error *err)
 	if (!dots && *value >= '0' && *value <= '9')
 		return ticks_parse(value, &args->window.ticks, err);
 	if (!dots || dots - value >= WHERE_MAX)
-		return bt_fail(err, BT_E_MISUSE, 0,
-			       "--window: %s is not A..B, two places of --to, and no number of "
-			       "ticks",
-			       value);
+		return bt_fail(
+			err, BT_E_MISUSE, 0,
+			"--window: %s is not A..B, two destinations of --to, and no number of "
+			"ticks",
+			value);
 	if (dots > value)
 		snprintf(from, sizeof from, "%.*s", (int)(dots - value), value);
 	if (*from == '-' && ticks_parse(from + 1, &args->window.ticks, err))
 		return -BT_E_MISUSE;
-	if (!args->window.ticks &&
-	    (!place_parse(from, &args->window.from) || args->window.from.kind == PLACE_END))
+	if (!args->window.ticks && (!destination_parse(from, &args->window.from) ||
+				    args->window.from.kind == DESTINATION_END))
 		return bt_fail(err, BT_E_MISUSE, 0,
-			       "--window: %s is no place where a stretch can begin", from);
+			       "--window: %s is no destination where a stretch can begin", from);
 	if (dots[2] && args->to_text)
 		return bt_fail(err, BT_E_MISUSE, 0, "--window ends at %s, --to says %s", dots + 2,
 			       args->to_text);
@@ -163,25 +165,25 @@ static const struct option_row rows[] = {
 	{"help", 'h', NULL, "show this", .at = offsetof(struct replay_arguments, help)},
 };
 
-enum { BEGIN, END, PLACES };
+enum { BEGIN, END, DESTINATIONS };
 
 /* The questions about a replay, and their answers. */
 struct question {
 	const struct replay_arguments *args;
 	const char *path;
-	struct place places[PLACES];
+	struct destination destinations[DESTINATIONS];
 	size_t first; /* of these: END where no stretch is asked for */
 	const struct replaying *replay;
 	struct replay_look *look;
 	struct replay_checksum checksum;
-	bool unreadable; /* what is to be added up */
+	bool unreadable; /* memory for the checksum could not be read */
 	struct replay_window window;
 	char window_path[BT_PATH_MAX]; /* "": there is none */
 	const char *window_word;       /* that, as a shell takes it */
 	char quoted[SHELL_WORD_MAX];
 	bool no_memory;
 	uint64_t memory;       /* bytes of addresses that the host may have */
-	char cause[CAUSE_MAX]; /* what a divergence may come of; "": nothing is known */
+	char cause[CAUSE_MAX]; /* a possible cause of a divergence; "": none is known */
 };
 
 struct replay_run {
@@ -269,7 +271,7 @@ static int run_host(struct replay_run *run, struct bt_error *err)
 
 /* ---- The end ---- */
 
-static void on_place(void *arg, struct supervisor *sup, struct task *task, size_t i)
+static void on_destination(void *arg, struct supervisor *sup, struct task *task, size_t i)
 {
 	struct question *q = arg;
 	const struct bt_record *event = &q->replay->log.now.event;
@@ -280,9 +282,9 @@ static void on_place(void *arg, struct supervisor *sup, struct task *task, size_
 	}
 	q->no_memory |= !replay_look_take(q->look, task);
 	if (q->args->window.text)
-		replay_window_end(&q->window, sup, task, &q->places[END],
+		replay_window_end(&q->window, sup, task, &q->destinations[END],
 				  event->kind == BT_RECORD_LOG_EXIT &&
-						  q->places[END].kind == PLACE_END
+						  q->destinations[END].kind == DESTINATION_END
 					  ? event->u.log_exit.seq
 					  : 0);
 }
@@ -303,13 +305,13 @@ static void on_stop(void *arg, struct supervisor *sup, struct task *task)
 
 static void say_end(const struct question *q, const struct replaying *r)
 {
-	char name[SIGNAL_NAME_MAX], place[PLACE_TEXT];
+	char name[SIGNAL_NAME_MAX], where[DESTINATION_TEXT];
 	const char *trace = q->path;
 
-	place_print(&q->places[END], place, sizeof place);
-	if (q->args->to_text && q->places[END].kind != PLACE_END)
+	destination_print(&q->destinations[END], where, sizeof where);
+	if (q->args->to_text && q->destinations[END].kind != DESTINATION_END)
 		say("replayed %s: %llu events, up to %s", trace, (unsigned long long)r->events,
-		    place);
+		    where);
 	else if (r->end.kind == BT_EXIT_STATUS)
 		say("replayed %s: %llu events, exited with %d", trace,
 		    (unsigned long long)r->events, r->end.status);
@@ -319,31 +321,35 @@ static void say_end(const struct question *q, const struct replaying *r)
 	else
 		say("replayed %s: %llu events, up to where its log ends: %s", trace,
 		    (unsigned long long)r->events, r->log.now.reason);
+	if (r->unseen && !q->args->no_output)
+		say("note: %llu bytes of its output are not in the log (splice), and not repeated",
+		    (unsigned long long)r->unseen);
 	if (*q->window_path)
 		say("its branches up to there: btview %s", q->window_word);
 }
 
 static int fail_unreached(const struct question *q, const struct replaying *r, struct bt_error *err)
 {
-	char place[PLACE_TEXT];
+	char where[DESTINATION_TEXT];
 
-	place_print(&r->options.places[r->place], place, sizeof place);
+	destination_print(&r->options.destinations[r->destination], where, sizeof where);
 	if (r->passed)
 		return bt_fail(err, BT_E_NOT_REACHED, 0, "%s: %s: the task was never there",
-			       q->path, place);
+			       q->path, where);
 	return bt_fail(err, BT_E_NOT_REACHED, 0, "%s: %s: the replay ends before it%s%s", q->path,
-		       place, *r->log.now.reason ? ", where its log does: " : "",
+		       where, *r->log.now.reason ? ", where its log does: " : "",
 		       r->log.now.reason);
 }
 
 /* The replay was as the recording, up to its end. */
-static int tell_place(const struct question *q, const struct replaying *r, struct bt_error *err)
+static int tell_destination(const struct question *q, const struct replaying *r,
+			    struct bt_error *err)
 {
 	if (q->no_memory)
 		return bt_no_memory(err, NULL);
-	if (r->place < r->options.place_count)
+	if (r->destination < r->options.destination_count)
 		return fail_unreached(q, r, err);
-	if (!r->options.place_count)
+	if (!r->options.destination_count)
 		return 0;
 	if (!q->args->json) {
 		replay_look_print(q->look, stdout);
@@ -356,7 +362,45 @@ static int tell_place(const struct question *q, const struct replaying *r, struc
 	return 0;
 }
 
-static int tell_end(const struct question *q, struct replaying *r, struct bt_error *err)
+/* Why the recording of the trace stopped early; false: it did not, or it is not known. */
+static bool find_stopped(const struct trace *t, char *why, size_t room)
+{
+	struct trace_cursor c;
+	struct bt_record rec;
+	struct bt_error err;
+	bool found = false;
+
+	trace_cursor_init(&c, t, &t->files[0]);
+	while (!found && trace_cursor_next(&c, &rec, &err) == 1) {
+		found = rec.kind == BT_RECORD_STOPPED;
+		if (found)
+			snprintf(why, room, "%.*s", (int)rec.u.stopped.text.len,
+				 (const char *)rec.u.stopped.text.at);
+	}
+	trace_cursor_release(&c);
+	return found;
+}
+
+/* The session has failed: adds what would help, or why that is. */
+static int tell_failure(const struct question *q, const struct bt_error *failure,
+			const struct trace *t, struct bt_error *err)
+{
+	struct log_digest log;
+	char why[200];
+
+	*err = *failure;
+	if (failure->code == BT_E_NO_MEMORY && log_digest_read(&log, t) &&
+	    log_digest_memory(&log) > q->memory)
+		bt_fail(err, failure->code, failure->os_errno, "%s: --memory-limit %lluG is enough",
+			failure->text, (unsigned long long)log_digest_memory(&log) >> 30);
+	else if (failure->code == BT_E_TRUNCATED && find_stopped(t, why, sizeof why))
+		bt_fail(err, failure->code, failure->os_errno, "%s: %s: recording stopped: %s",
+			q->path, failure->text, why);
+	return -(int)err->code;
+}
+
+static int tell_end(const struct question *q, struct replaying *r, const struct trace *t,
+		    struct bt_error *err)
 {
 	int rc;
 
@@ -370,10 +414,8 @@ static int tell_end(const struct question *q, struct replaying *r, struct bt_err
 			       "%llu MB (--memory-limit SIZE; half of it is for that)",
 			       q->path, (unsigned long long)r->events,
 			       (unsigned long long)(r->log.most >> 20));
-	if (r->failure.code) {
-		*err = r->failure;
-		return -(int)err->code;
-	}
+	if (r->failure.code)
+		return tell_failure(q, &r->failure, t, err);
 	if (r->divergence.kind) {
 		memcpy(r->divergence.cause, q->cause, sizeof r->divergence.cause);
 		if (r->shared_at && !*r->divergence.cause)
@@ -388,7 +430,7 @@ static int tell_end(const struct question *q, struct replaying *r, struct bt_err
 		return bt_fail(err, BT_E_DIVERGENCE, 0,
 			       "%s: the replay is not as the recording was", q->path);
 	}
-	rc = tell_place(q, r, err);
+	rc = tell_destination(q, r, err);
 	if (!rc && r->unwritten && r->unwritten != EPIPE) /* whose reader has what it wants */
 		rc = bt_fail(err, BT_E_IO, r->unwritten, "cannot write to standard output");
 	if (!rc && !q->args->quiet)
@@ -396,7 +438,7 @@ static int tell_end(const struct question *q, struct replaying *r, struct bt_err
 	return rc;
 }
 
-static bool asks_for_a_place(const struct replay_arguments *args)
+static bool asks_for_a_destination(const struct replay_arguments *args)
 {
 	return args->to_text || args->look.registers || args->look.range_count || args->window.text;
 }
@@ -416,21 +458,21 @@ static int last_tick(const struct trace *t, uint64_t memory, uint64_t *tick, str
 	return 0;
 }
 
-static int find_places(struct question *q, const struct trace *t, struct bt_error *err)
+static int find_destinations(struct question *q, const struct trace *t, struct bt_error *err)
 {
-	struct place *begin = &q->places[BEGIN], *end = &q->places[END];
+	struct destination *begin = &q->destinations[BEGIN], *end = &q->destinations[END];
 	uint64_t last = 0;
-	int rc = place_find(end, t, err);
+	int rc = destination_find(end, t, err);
 
 	if (!rc && q->args->window.text)
-		rc = place_find(begin, t, err);
+		rc = destination_find(begin, t, err);
 	if (rc || !q->args->window.ticks)
 		return rc;
-	rc = end->kind == PLACE_END ? last_tick(t, q->memory, &last, err) : 0;
-	if (end->kind != PLACE_END)
+	rc = end->kind == DESTINATION_END ? last_tick(t, q->memory, &last, err) : 0;
+	if (end->kind != DESTINATION_END)
 		last = end->at.at.tick;
-	*begin = (struct place){
-		.at = {.task = end->kind == PLACE_END ? 1 : end->at.task,
+	*begin = (struct destination){
+		.at = {.task = end->kind == DESTINATION_END ? 1 : end->at.task,
 		       .at.tick = last > q->args->window.ticks ? last - q->args->window.ticks : 0}};
 	return rc;
 }
@@ -542,12 +584,12 @@ static int replay_trace(struct replay_run *run, struct question *q, const struct
 	struct replaying_options options = {
 		.output = !q->args->no_output,
 		.memory = q->memory,
-		.places = q->places + q->first,
-		.place_count = asks_for_a_place(q->args) ? PLACES - q->first : 0,
-		.on_place = on_place,
+		.destinations = q->destinations + q->first,
+		.destination_count = asks_for_a_destination(q->args) ? DESTINATIONS - q->first : 0,
+		.on_destination = on_destination,
 		.arg = q};
 	struct bt_error cause;
-	int rc = find_places(q, t, err), closed;
+	int rc = find_destinations(q, t, err), closed;
 
 	if (!rc && q->args->window.text)
 		rc = open_window(run, q, t, err);
@@ -570,7 +612,7 @@ static int replay_trace(struct replay_run *run, struct question *q, const struct
 	if (!rc && closed)
 		rc = (*err = cause, closed);
 	if (!rc)
-		rc = tell_end(q, &run->session, err);
+		rc = tell_end(q, &run->session, t, err);
 	if (!rc && *q->window_path)
 		keep_symbols(t, q->window_path);
 	replaying_release(&run->session);
@@ -587,8 +629,9 @@ static int make_replay(struct replay_run *run, struct replay_arguments *args, co
 	*q = (struct question){
 		.args = args,
 		.path = path,
-		.places = {args->window.from,
-			   args->to_text ? args->to : (struct place){.kind = PLACE_END}},
+		.destinations = {args->window.from,
+				 args->to_text ? args->to
+					       : (struct destination){.kind = DESTINATION_END}},
 		.first = args->window.text ? BEGIN : END,
 		.replay = &run->session,
 		.look = &args->look,

@@ -55,7 +55,7 @@
 #include "lib/say.h"
 
 enum {
-	END_PATIENCE = 500, /* how often it is looked whether the front has taken note of the end */
+	END_PATIENCE = 500,    /* looks at whether the front has taken note of the end */
 	PAUSE_MOST = 10000000, /* ns between two looks */
 	OURS = 125,            /* everything of ours that fails before the program started */
 	NAMES_MAX = 100000,    /* NAME-N tried */
@@ -91,8 +91,8 @@ struct run {
 	bool dropped;      /* the trace is not kept: --only-crashes */
 	bool ending;       /* by a SIGTERM to the recorder of a daemon */
 	bool linked;       /* `latest` names the trace */
-	bool told_stopped; /* that nothing more is recorded */
-	bool told_slow;    /* that a process is single-stepped */
+	bool told_stopped; /* the user was told that nothing more is recorded */
+	bool told_slow;    /* the user was told that a process is single-stepped */
 	bool told_log_ended;
 	int exec_failure;
 };

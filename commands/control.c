@@ -26,8 +26,8 @@
 
 enum {
 	BIND_TRIES = 5,
-	SNAP_PATIENCE_NS = 2000000000, /* how long a client waits for processes that do not stop */
-	ANSWER_PATIENCE_S = 10,        /* how long for any answer */
+	SNAP_PATIENCE_NS = 2000000000, /* a client's patience with processes that do not stop */
+	ANSWER_PATIENCE_S = 10,        /* its patience for any answer */
 };
 
 static void directory_of(char dir[108], const char *socket_path)

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collector/record/start_place.h"
+#include "collector/record/start_location.h"
 #include "commands/helper.h"
 #include "lib/name_pattern.h"
 
@@ -63,16 +63,16 @@ static int refuse_many(const struct candidates *c, const char *from, struct bt_e
 		       text);
 }
 
-/* Whether the file has the place; *is_file: it is one in which there may be functions. */
+/* Whether the file has the start location; *is_file: it is one in which there may be functions. */
 static int find_in(const char *path, const char *from, bool *found, bool *is_file,
 		   struct bt_error *err)
 {
 	struct candidates c = {.count = 0};
-	enum start_place_kind kind = start_place_in_file(path, from, add_candidate, &c);
+	enum start_location_kind kind = start_location_in_file(path, from, add_candidate, &c);
 	int rc = 0;
 
-	*is_file = kind != START_PLACE_NO_FILE;
-	*found = kind == START_PLACE_EXACT || c.count;
+	*is_file = kind != START_LOCATION_NO_FILE;
+	*found = kind == START_LOCATION_EXACT || c.count;
 	if (c.count > 1)
 		rc = refuse_many(&c, from, err);
 	candidates_release(&c);
@@ -170,7 +170,7 @@ int from_names_find(const char *program, const char *from, char address[FROM_ADD
 
 	*address = '\0';
 	*known = true;
-	if (source_place_parse(from, &len, &line))
+	if (source_position_parse(from, &len, &line))
 		return find_line(program, from, address, err);
 	if (*from >= '0' && *from <= '9')
 		return 0;

@@ -238,8 +238,8 @@ static void stop_by(int signo)
 	sigemptyset(&set);
 	sigaddset(&set, signo);
 	if (signo != SIGSTOP)
-		signal(signo, SIG_DFL); /* btrec may have been started with it ignored, which the
-					   program has changed */
+		signal(signo, SIG_DFL); /* btrec may have been started with it ignored, and the
+					   program has changed that */
 	raise(signo);
 	if (signo != SIGSTOP) { /* it was blocked until here */
 		sigprocmask(SIG_UNBLOCK, &set, NULL);

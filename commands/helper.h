@@ -12,7 +12,7 @@
 /* One that runs. */
 struct helper {
 	pid_t pid; /* -1: none */
-	int from;  /* what it prints is read here */
+	int from;  /* its output is read here */
 };
 
 /* The path of the btview that lies beside this program. False: there is none. */

@@ -10,6 +10,7 @@ commands_libcommands_a_SOURCES = \
 	commands/from_names.c commands/from_names.h \
 	commands/json_out.c commands/json_out.h \
 	commands/log_digest.c commands/log_digest.h \
+	commands/mapped_ranges.c commands/mapped_ranges.h \
 	commands/missed_stop_points.c commands/missed_stop_points.h \
 	commands/mode.c commands/mode.h \
 	commands/replay_checksum.c commands/replay_checksum.h \
@@ -36,6 +37,6 @@ btrec_SOURCES = \
 	commands/btrec_run.c \
 	commands/btrec_snap.c
 # Nothing of the decoder that needs libdw.
-btrec_LDADD = commands/libcommands.a collector/libcollector.a import/libimport.a hardware/libhardware.a $(DECODER_LIBS) $(JANSSON_LIBS) $(DEMANGLE_LIBS) \
+btrec_LDADD = commands/libcommands.a collector/libcollector.a import/libimport.a hardware_decoders/libhardware_decoders.a $(DECODER_LIBS) $(JANSSON_LIBS) $(DEMANGLE_LIBS) \
 	$(LIBELF_STATIC_LIBS) $(ZSTD_STATIC_LIBS) $(ZLIB_STATIC_LIBS) $(ZYDIS_LIBS)
 EXTRA_DIST += commands/README.md

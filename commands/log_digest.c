@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "collector/space/world.h"
+#include "commands/mapped_ranges.h"
 #include "format/log_calls.h"
 #include "format/log_processor.h"
 #include "format/trace_cursor.h"
@@ -64,6 +66,9 @@ static void add_record(struct log_digest *d, const struct bt_record *rec, uint64
 	case BT_RECORD_LOG_STATE:
 		d->registers += sizeof rec->u.log_state.regs + rec->u.log_state.extended.len;
 		break;
+	case BT_RECORD_LOG_UNSEEN:
+		d->unseen += rec->u.log_unseen.count;
+		break;
 	case BT_RECORD_LOG_CALLS:
 		add_calls(d, &rec->u.log_calls);
 		break;
@@ -85,6 +90,7 @@ bool log_digest_read(struct log_digest *d, const struct trace *t)
 	struct trace_cursor c;
 	struct bt_record rec;
 	struct bt_error err;
+	struct mapped_ranges mapped = {0};
 	uint64_t bytes = 0;
 	int rc;
 
@@ -95,9 +101,21 @@ bool log_digest_read(struct log_digest *d, const struct trace *t)
 		return false;
 	d->size = file->size;
 	trace_cursor_init(&c, t, file);
-	while ((rc = trace_cursor_next(&c, &rec, &err)) == 1)
+	while ((rc = trace_cursor_next(&c, &rec, &err)) == 1) {
 		add_record(d, &rec, &bytes);
+		if (rec.kind == BT_RECORD_LOG_SHAPE)
+			(void)!mapped_ranges_change(&mapped, &rec.u.log_shape);
+	}
 	trace_cursor_release(&c);
+	d->addresses = mapped.most;
+	mapped_ranges_release(&mapped);
 	d->damaged = rc && rc != -BT_E_TRUNCATED;
 	return true;
+}
+
+uint64_t log_digest_memory(const struct log_digest *d)
+{
+	const uint64_t gb = UINT64_C(1) << 30;
+
+	return (d->addresses + WORLD_RESERVED_SIZE + gb - 1) / gb * gb;
 }

@@ -20,6 +20,8 @@ struct log_digest {
 	uint64_t events[LOG_PARTS]; /* the start is one; handlers and ends are not counted */
 	uint64_t bytes[LOG_PARTS];  /* of memory, before packing */
 	uint64_t registers;         /* bytes of them, of effects alone, before packing */
+	uint64_t unseen;            /* bytes of output that it does not have */
+	uint64_t addresses;         /* bytes of addresses that the program had at most */
 	bool ended;                 /* with the program */
 	bool ended_early;           /* before that, by itself */
 	char reason[256];           /* why */
@@ -31,5 +33,9 @@ struct log_digest {
 /* Reads the log of the trace. False: it has none. A log that is damaged or cut off is read up to
  * there. */
 bool log_digest_read(struct log_digest *d, const struct trace *t);
+
+/* The bytes of addresses that a replay of the log needs (--memory-limit), in whole GB: those that
+ * the program had, and those that are kept for the engine. */
+uint64_t log_digest_memory(const struct log_digest *d);
 
 #endif

@@ -12,7 +12,7 @@ enum {
 
 /* Writes "N of M points of --snap-at were never reached: A, B and K more". trace: its snapshots
  * name the points that were reached; all are written by now. If it cannot be read, the text has
- * only the numbers. kept: how many points were reached. */
+ * only the numbers. kept: the number of points that were reached. */
 void missed_stop_points(const char *trace, const struct stop_point *stop_points, size_t count,
 			size_t kept, char text[MISSED_STOP_POINTS_TEXT]);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The state that btrec replay shows of the place where it ends: registers, and memory that was
- * asked for. It is copied at the place, and printed when the program's output has been repeated. */
+/* The state that btrec replay shows of its destination: registers, and memory that was asked for.
+ * It is copied there, and printed when the program's output has been repeated. */
 #ifndef BT_REPLAY_LOOK_H
 #define BT_REPLAY_LOOK_H
 

@@ -364,15 +364,15 @@ static bool is_killed(const struct replay_window *w)
 }
 
 void replay_window_end(struct replay_window *w, struct supervisor *sup, struct task *task,
-		       const struct place *to, uint64_t exit)
+		       const struct destination *to, uint64_t exit)
 {
 	enum bt_snapshot_kind kind = BT_SNAPSHOT_REQUEST;
 	uint64_t seq = to->is == BT_RECORD_EXIT ? to->event : exit;
 	uint32_t epoch = task->process->space->epoch;
-	char text[PLACE_TEXT];
+	char text[DESTINATION_TEXT];
 	bool ends;
 
-	/* The moment of an exit comes before its record, that of a signal behind it. */
+	/* The moment of an exit comes before its record; the moment of a signal comes behind it. */
 	copy_records_up_to(w, epoch, seq ? seq - 1 : to->is ? to->event : w->replaying->met);
 	copy_last_calls(w, epoch);
 	ends = w->deadly || seq;
@@ -380,7 +380,7 @@ void replay_window_end(struct replay_window *w, struct supervisor *sup, struct t
 		kind = w->deadly || is_killed(w) ? BT_SNAPSHOT_FATAL : BT_SNAPSHOT_EXIT;
 	/* The moment of the same end has the same number, another one a number of its own. */
 	w->recording.snapshots = ends && w->last ? w->last - 1 : w->moments;
-	place_print(to, text, sizeof text);
+	destination_print(to, text, sizeof text);
 	snapshot_take(&w->recording, sup, task, kind, w->deadly, ends ? NULL : text);
 	if (ends)
 		copy_records_up_to(w, task->process->space->epoch, UINT64_MAX);

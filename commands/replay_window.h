@@ -14,7 +14,7 @@
 enum { REPLAY_WINDOW_PAUSE = 1 << 18 };
 
 struct replay_window {
-	const struct trace *trace; /* that is replayed */
+	const struct trace *trace; /* the trace that is replayed */
 	struct trace_writer *writer;
 	struct recording recording; /* has parts of tasks, and keeps the moment */
 	struct observer observer;   /* for the replay */
@@ -30,7 +30,7 @@ struct replay_window {
 	uint64_t copied_calls;     /* of CALLS records */
 	struct buf calls, details; /* those that the replay has made, of a record that has others */
 
-	uint64_t told_tick; /* when history was written last */
+	uint64_t told_tick; /* the time at which history was written last */
 	uint64_t deadly; /* seq in the window's trace of a deadly signal that was copied; 0: none */
 	bool last_exit;  /* the exit of the task was copied: */
 	struct supervisor_outcome outcome;
@@ -56,7 +56,7 @@ void replay_window_relieve(struct replay_window *w, struct supervisor *sup, stru
 /* The stopped task is at `to`, where the stretch ends: keeps the moment. exit: seq of the event by
  * which the log ends the task there; 0: it does not. */
 void replay_window_end(struct replay_window *w, struct supervisor *sup, struct task *task,
-		       const struct place *to, uint64_t exit);
+		       const struct destination *to, uint64_t exit);
 
 /* Gives the closed trace at path what is known of names and source lines of the program. False: the
  * trace that was replayed has nothing, or there is no room. */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/record/start_place.h"
+#include "collector/record/start_location.h"
 #include "commands/cause.h"
 #include "lib/array_size.h"
 #include "lib/name_pattern.h"
@@ -53,7 +53,7 @@ static int set_from(void *target, const char *value, struct bt_error *err)
 
 	if (!*value)
 		return bt_fail(err, BT_E_MISUSE, 0, "--from: an empty name");
-	if (!start_place_is_one(value) && !source_place_parse(value, &len, &line))
+	if (!start_location_is_valid(value) && !source_position_parse(value, &len, &line))
 		return bt_fail(err, BT_E_MISUSE, 0,
 			       "--from: %s is neither a name nor a line of a source nor an address "
 			       "(hexadecimal, of 64 "

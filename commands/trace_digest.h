@@ -27,7 +27,7 @@ struct process_failure {
 	uint32_t pid, status; /* exit status or signal number */
 	uint8_t kind;         /* enum bt_exit_kind */
 	bool is_crash;        /* a signal that dumps core */
-	bool is_first;        /* the first process, how that ended is told of the trace, too */
+	bool is_first;        /* the first process: its end is told as the trace's, too */
 	char command[64];     /* cut to that; of the file that it executed last, or "" */
 };
 
@@ -35,7 +35,7 @@ struct trace_digest {
 	char name[TRACE_NAME_MAX]; /* in its directory */
 	enum trace_state state;
 	const char *why;  /* of TRACE_UNREADABLE: in a word or two */
-	uint64_t started; /* ns since 1970; TRACE_UNREADABLE: when it was last changed */
+	uint64_t started; /* ns since 1970; TRACE_UNREADABLE: time of its last change */
 	uint64_t size;    /* bytes of its files */
 	bool packed;      /* it is one file (format/pack.h) */
 	bool has_end;     /* the next two are known */

@@ -37,7 +37,9 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/symbols/text.c decoder/symbols/text.h \
 	decoder/symbols/unpacked.c decoder/symbols/unpacked.h \
 	decoder/symbols/unwind.c \
+	decoder/symbols/elf_sections.c decoder/symbols/elf_sections.h \
 	decoder/symbols/strange_elf.c decoder/symbols/strange_elf.h \
+	decoder/symbols/xz_size.c decoder/symbols/xz_size.h \
 	decoder/symbols/trace_copies.c decoder/symbols/trace_copies.h \
 	decoder/symbols/vouched.c decoder/symbols/vouched.h \
 	decoder/values/frame_values.c decoder/values/frame_values.h \

@@ -26,14 +26,16 @@ struct folded_node {
 
 struct folded {
 	FILE *to;
-	struct folded_node *nodes; /* the first is the root, which has no name */
+	struct folded_node *nodes; /* the first is the root: it has no name */
 	size_t count, cap;
 	struct hash_table children; /* number of a node, by parent and name */
 	struct intern names;
 	/* The nodes of the open calls of a task. */
 	uint32_t *open;
 	size_t open_count, open_cap;
-	struct { /* names looked up last */
+	/* Names looked up last: a cache, and no lib/hash_table: each address has one place, and the
+	 * newest takes it. */
+	struct {
 		uint64_t addr;
 		uint32_t space, epoch;
 		const char *name;

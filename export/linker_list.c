@@ -15,7 +15,7 @@ enum {
 	HEADERS_MAX = 64,
 	DYNAMIC_MAX = 1024, /* entries of a file's dynamic section */
 	DEBUG_SIZE = 40,    /* struct r_debug */
-	MAP_SIZE = 40,      /* what is public of struct link_map */
+	MAP_SIZE = 40,      /* the public part of struct link_map */
 };
 
 /* An ELF file that is mapped. */
@@ -222,7 +222,7 @@ static void put_list(struct linker_list *l, const struct listed_files *files)
 
 	buf_u64(&l->bytes, 1);
 	buf_u64(&l->bytes, maps);
-	buf_u64(&l->bytes, 0); /* where the linker would stop */
+	buf_u64(&l->bytes, 0); /* r_brk: no address for breakpoints */
 	buf_u64(&l->bytes, 0); /* the list is consistent */
 	buf_u64(&l->bytes, l->interpreter);
 	for (size_t i = 0; i < files->count; i++) {

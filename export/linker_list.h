@@ -19,10 +19,9 @@ struct linker_page {
 
 struct linker_list {
 	/* The program: 0 where it is not known. */
-	uint64_t program, entry, headers; /* where it is mapped; addresses of its entry and of its
-					     program headers */
+	uint64_t program, entry, headers; /* addresses of its mapping, entry and program headers */
 	uint16_t header_count;
-	uint64_t interpreter; /* where the dynamic linker is mapped, or 0 */
+	uint64_t interpreter; /* address of the dynamic linker's mapping, or 0 */
 	uint64_t vdso;        /* or 0 */
 	/* The list at an address where nothing is mapped; len 0: the program has none. */
 	uint64_t address;

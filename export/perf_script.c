@@ -35,7 +35,8 @@ enum {
 	TYPE_EXTENDED = 15,
 };
 
-/* An entry as it is printed. Programs loop: most entries are printed again soon. */
+/* An entry as it is printed. Programs loop: most entries are printed again soon. These texts are a
+ * cache, and no lib/hash_table: each entry has one place, and the newest takes it. */
 struct entry_text {
 	struct run_entry entry;
 	uint32_t len; /* 0: none */
@@ -59,8 +60,8 @@ struct script {
 	bool damaged;
 	bool unwritten; /* err says why */
 	struct bt_error *err;
-	bool closed; /* the trace has END, which is written last */
-	/* Texts of the line or entry before, which mostly repeat. */
+	bool closed; /* the trace has END, its last record */
+	/* Texts of the line or entry before: most repeat. */
 	uint64_t flags;
 	char flags_text[FLAGS_MAX];
 	size_t flags_len;

@@ -21,7 +21,7 @@ struct disk_file {
 	int fd;           /* -1: the file is not held open, but opened for each piece */
 	dev_t dev;        /* with ino: the identity of the file */
 	ino_t ino;
-	uint64_t base; /* where it begins in what fd reads, which may hold more (a pack) */
+	uint64_t base; /* offset of the file in fd's file, for that may be a pack */
 };
 
 struct file_window {

@@ -14,10 +14,10 @@ struct pack_member {
 	uint64_t offset, size;
 };
 
-/* Finds the member whose header is at *at, and moves *at behind it. Folders, links and what tar
- * tells of members are stepped over. Returns 1; 0 at the end of the archive; -BT_E_NOT_TRACE: it
- * does not begin as an archive does; -BT_E_CORRUPT: what follows is no header; -BT_E_TRUNCATED: the
- * file ends inside the archive, before its end marks; -BT_E_IO. size: of the file. */
+/* Finds the member whose header is at *at, and moves *at behind it. Folders, links and tar's own
+ * notes on members are stepped over. Returns 1; 0 at the end of the archive; -BT_E_NOT_TRACE: it
+ * does not begin as an archive does; -BT_E_CORRUPT: the next bytes are no header; -BT_E_TRUNCATED:
+ * the file ends inside the archive, before its end marks; -BT_E_IO. size: of the file. */
 int pack_next(int fd, uint64_t size, uint64_t *at, struct pack_member *m,
 	      struct bt_error *err) BT_MUST_USE;
 

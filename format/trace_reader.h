@@ -20,7 +20,7 @@ struct trace_file {
 	int fd;             /* of a file on disk; -1: it is opened when it is read */
 	dev_t dev;          /* of a file on disk: its identity */
 	ino_t ino;
-	uint64_t base; /* of a file in a pack: where it begins there */
+	uint64_t base; /* of a file in a pack: its offset there */
 };
 
 struct trace {
@@ -28,8 +28,7 @@ struct trace {
 	uint8_t uuid[BT_UUID_SIZE];
 	struct bt_record_header header; /* its strings point into header_raw */
 	struct buf header_raw;
-	struct trace_file
-		*files; /* events, which is always there; branch streams, sorted by task; objects */
+	struct trace_file *files; /* events; branch streams, sorted by task; objects */
 	size_t file_count;
 	bool being_written; /* when it was opened, a writer held it open */
 	int dir;            /* the directory; -1: there is none */

@@ -25,16 +25,14 @@
 
 #include "format/history_run.h"
 #include "format/reserve.h"
-#include "lib/content_hash.h"
-#include "lib/grow.h"
-#include "lib/hash_table.h"
+#include "lib/content_numbers.h"
 
 enum {
 	BUFFER_KEPT = 1 << 16,  /* bytes of memory that a flushed stream keeps */
 	BLOCK_TARGET = 1 << 20, /* a stream is flushed when this much is buffered */
 	CODE_TARGET = 1 << 16,  /* for blocks that are not packed: their bytes, copied again, are
 				   still in a near cache */
-	/* Of the first code, which is held back: a short run that ends well leaves none, and never
+	/* Bytes of the first code are held back: a short run that ends well leaves none, and never
 	   makes the file. */
 	CODE_HELD = 1 << 20,
 	OBJECT_MAX = BT_BLOCK_MAX - 64, /* with its record's head */
@@ -76,12 +74,9 @@ struct trace_writer {
 	uint64_t seq;
 	int stopped;
 	struct stream events, objects;
-	struct stream_table branches;      /* by task */
-	struct stream_table logs;          /* by unit */
-	struct hash_table objects_by_hash; /* the number by the first half of the fingerprint; the
-					      second half: */
-	uint64_t *second_halves;           /* by number, counted from 1 on */
-	size_t object_count, object_cap;
+	struct stream_table branches; /* by task */
+	struct stream_table logs;     /* by unit */
+	struct content_numbers object_numbers;
 	uint64_t log_bytes; /* written */
 	uint32_t mapped;    /* files of the program's, from 0 */
 	uint64_t code;      /* bytes of it, of programs */
@@ -104,8 +99,8 @@ static int append_to_file(int fd, const struct buf *b)
 		if (n < 0) {
 			int failure = errno;
 
-			/* Half a block would read as damage; where even this fails it is a torn
-			 * tail, which readers know. */
+			/* Half a block would read as damage. If this fails, too, it is a torn tail;
+			 * readers know those. */
 			(void)!ftruncate(fd, start);
 			return failure;
 		}
@@ -553,48 +548,35 @@ void trace_writer_branch_words(struct trace_writer *w, const struct bt_record_br
 	branches_record(w, words->task, BT_RECORD_BRANCH_WORDS, words);
 }
 
+/* Makes the file of a log whose first record comes. Where nothing of the log can be written (a
+ * limit of file sizes, a recorder that is killed) it stays empty, and tells that a log was to be
+ * kept. */
+static void begin_log(const struct trace_writer *w, uint32_t unit)
+{
+	const struct stream_slot *slot = unit < w->logs.count ? &w->logs.slots[unit] : NULL;
+	int fd;
+
+	if (slot && (slot->stream || slot->written))
+		return;
+	fd = stream_open(w, &(struct stream){.kind = BT_FILE_LOG, .number = unit});
+	if (fd >= 0)
+		close(fd);
+}
+
 void trace_writer_log(struct trace_writer *w, uint32_t unit, enum bt_record_kind kind,
 		      const void *body)
 {
+	begin_log(w, unit);
 	numbered_record(w, &w->logs, unit, kind, body);
 }
 
 uint64_t trace_writer_log_bytes(const struct trace_writer *w) { return w->log_bytes; }
 
-/* An object's bytes as they are looked for. */
-struct wanted_object {
-	const struct trace_writer *writer;
-	struct content_hash hash;
-};
-
-static bool is_object(const void *arg, const struct hash_slot *slot)
-{
-	const struct wanted_object *wanted = arg;
-
-	return wanted->writer->second_halves[slot->number - 1] == wanted->hash.second;
-}
-
-/* The number of a new object. 0 without memory. */
-static uint64_t number_object(struct trace_writer *w, struct content_hash hash)
-{
-	uint64_t *halves =
-		array_grow(w->second_halves, w->object_count, &w->object_cap, sizeof *halves);
-
-	if (!halves)
-		return 0;
-	w->second_halves = halves;
-	if (!hash_table_add(&w->objects_by_hash,
-			    (struct hash_slot){hash.first, {w->object_count + 1}}))
-		return 0;
-	halves[w->object_count] = hash.second;
-	return ++w->object_count;
-}
-
 uint64_t trace_writer_object(struct trace_writer *w, const void *bytes, size_t len)
 {
-	struct wanted_object wanted = {w, content_hash(bytes, len)};
+	const struct content_hash hash = content_hash(bytes, len);
 	struct bt_record_object body = {.bytes = slice_of(bytes, len)};
-	const struct hash_slot *slot;
+	uint64_t known;
 
 	if (w->stopped)
 		return 0;
@@ -602,10 +584,10 @@ uint64_t trace_writer_object(struct trace_writer *w, const void *bytes, size_t l
 		leave_out(w, BT_RECORD_OBJECT, len);
 		return 0;
 	}
-	slot = hash_table_find_same(&w->objects_by_hash, wanted.hash.first, is_object, &wanted);
-	if (slot)
-		return slot->number;
-	body.object = number_object(w, wanted.hash);
+	known = content_numbers_find(&w->object_numbers, &hash);
+	if (known)
+		return known;
+	body.object = content_numbers_add(&w->object_numbers, &hash);
 	if (body.object)
 		stream_record(w, &w->objects, 0, BT_RECORD_OBJECT, &body);
 	return body.object;
@@ -613,9 +595,9 @@ uint64_t trace_writer_object(struct trace_writer *w, const void *bytes, size_t l
 
 uint64_t trace_writer_code(struct trace_writer *w, const void *bytes, size_t len)
 {
-	uint64_t before = w->object_count, object = trace_writer_object(w, bytes, len);
+	uint64_t before = w->object_numbers.count, object = trace_writer_object(w, bytes, len);
 
-	if (w->object_count == before)
+	if (w->object_numbers.count == before)
 		return object;
 	w->code += len;
 	if (w->objects.records.len) /* else it has been written */
@@ -652,8 +634,7 @@ void trace_writer_close(struct trace_writer *w)
 	buf_release(&w->events.records);
 	buf_release(&w->objects.records);
 	buf_release(&w->block);
-	hash_table_release(&w->objects_by_hash);
-	free(w->second_halves);
+	content_numbers_release(&w->object_numbers);
 	free(w);
 }
 

@@ -499,7 +499,7 @@ static void put_thread(struct core *c, uint32_t task, const struct core_thread *
 	put_event(c, BT_RECORD_THREAD, &body);
 }
 
-/* named: how many mappings have no segment. */
+/* named: the number of mappings without a segment. */
 static void put_trace(struct core *c, int64_t named)
 {
 	const uint64_t share = share_of_stacks(c);

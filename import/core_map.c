@@ -236,8 +236,8 @@ static void name_segments(struct core *c)
 	while (next_row(&rows, &row)) {
 		struct core_segment *s = core_map_at(c, row.start);
 
-		/* The beginning of a file, where its headers and its build-id are, is dumped by
-		 * default; its other mappings follow. */
+		/* The beginning of a file, with its headers and its build-id, is dumped by default;
+		 * its other mappings follow. */
 		if (row.path.len != of.len || (of.len && memcmp(row.path.at, of.at, of.len))) {
 			of = row.path;
 			build_id = (struct slice){0};

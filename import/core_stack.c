@@ -6,9 +6,8 @@
 
 enum {
 	RED_ZONE = 128,
-	OVERFLOW_MAX =
-		1
-		<< 20, /* how far below its stack rsp is looked for: the kernel's stack guard gap */
+	OVERFLOW_MAX = 1 << 20, /* bytes below its stack in which rsp is looked for: the kernel's
+				   stack guard gap */
 	/* A frame: return address, flags, link, the alternate stack (address, flags, size),
 	   registers. */
 	FRAME_ALIGN = 16, /* it lies 8 bytes below such an address */

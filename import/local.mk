@@ -20,4 +20,4 @@ import_libimport_a_SOURCES = \
 	import/script_head.c import/script_head.h \
 	import/text_cursor.c import/text_cursor.h
 EXTRA_DIST += import/README.md
-IMPORT_LIBS = import/libimport.a hardware/libhardware.a $(FORMAT_LIBS)
+IMPORT_LIBS = import/libimport.a hardware_decoders/libhardware_decoders.a $(FORMAT_LIBS)

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hardware/bts_flow.h"
-#include "hardware/pt_flow.h"
+#include "hardware_decoders/bts_flow.h"
+#include "hardware_decoders/pt_flow.h"
 #include "import/perf_private.h"
 #include "lib/bisect.h"
 

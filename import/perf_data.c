@@ -477,7 +477,7 @@ static int take_compressed(struct perf_reader *r, const struct perf_record *reco
 {
 	struct slice body = record->body;
 
-	/* The later kind pads: how much of it counts stands first. */
+	/* The later kind is padded: the number of bytes that count comes first. */
 	if (record->type == PERF_COMPRESSED2) {
 		uint64_t size = slice_u64(&body);
 

@@ -21,7 +21,7 @@ enum {
 	COMM_MAX_LEN = 63, /* of names that others than perf print */
 	PERIOD_COLUMNS = 10,
 	NUMBER_COLUMNS = 16,  /* of ip, addr, weight and the like */
-	EVENT_MAX_LEN = 4096, /* with the events as given to perf, which can be long */
+	EVENT_MAX_LEN = 4096, /* with the events as given to perf: they can be long */
 	MISC_COLUMNS = 6,
 	PID_LIMIT = 1 << 22,      /* the kernel's PID_MAX_LIMIT */
 	NOT_AN_ADDRESS = 1 << 16, /* numbers below: the kernel's default vm.mmap_min_addr */
@@ -275,7 +275,7 @@ static void find_ip(struct line_reading *r, struct slice rest, unsigned layout)
 			text_take_char(&rest, ' ');
 			continue;
 		}
-		/* Behind data_src, which is padded, a small number is a weight. */
+		/* Behind the padded data_src a small number is a weight. */
 		if (width > NUMBER_COLUMNS
 			    ? !has_source || v >= NOT_AN_ADDRESS
 			    : !has_columns && !r->head.has_ip && width < NUMBER_COLUMNS) {

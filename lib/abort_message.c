@@ -80,6 +80,7 @@ static bool read_dynamic(const struct program_memory *m, uint64_t base, struct d
 	return d->symbols && d->strings && d->hash;
 }
 
+/* The hash of DT_GNU_HASH: a table of the dynamic linker's, read in the program's memory. */
 static uint32_t gnu_hash(const char *name)
 {
 	uint32_t h = 5381;

@@ -13,7 +13,7 @@
 #include "lib/grow.h"
 
 enum {
-	NONE = 0,             /* of numbers of places, which count from 1 on */
+	NONE = 0,             /* no place: numbers of places count from 1 on */
 	RETURN_DISTANCE = 15, /* from a call to behind it, at most */
 	FIRST_CHOICES = 8,    /* bytes */
 	BEHIND = 0,           /* ways */

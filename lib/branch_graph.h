@@ -62,9 +62,10 @@ void branch_graph_release(struct branch_graph *g);
 
 /* A place as it is read. */
 struct graph_way {
-	uint64_t start, from;   /* of straight-line code; of the branch behind it */
-	uint32_t behind, taken; /* where it leads; of other branches than conditionals, jumps and
-				   calls: the first of its targets */
+	uint64_t start, from; /* of straight-line code; of the branch behind it */
+	uint32_t behind,
+		taken; /* places by number. behind: if not taken, or a call returns. taken: the
+			  target; of branches with several the index of the first in `targets` */
 	const uint8_t *choices; /* bits of a conditional, else bytes; NULL: there is no choice */
 	uint32_t made, most;    /* of them */
 	uint8_t kind;           /* enum bt_branch_kind, or BRANCH_GRAPH_NO_BRANCH */

@@ -17,8 +17,7 @@ char *__cxa_demangle(const char *name, char *out, size_t *len, int *status);
 enum {
 	/* Names nest: the parsers are recursive, and a symbol table is not to be trusted. */
 	MANGLED_MAX = 8192,
-	PLAIN_MAX =
-		1 << 16, /* parts of Rust's names may stand for others, which grows without end */
+	PLAIN_MAX = 1 << 16, /* Rust's names refer to parts of themselves: they grow without end */
 };
 
 struct demangled_text {

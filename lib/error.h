@@ -19,7 +19,7 @@ struct bt_error {
 	enum bt_error_code code;
 	int os_errno;    /* errno of the failed call, or 0 */
 	uint64_t offset; /* byte offset of the fault in the file, if there is one */
-	char text[400];  /* one line: what happened, to which file or process, what to do */
+	char text[400];  /* one line: the failure, the file or process, a remedy */
 };
 
 #define BT_MUST_USE __attribute__((warn_unused_result))

@@ -40,8 +40,8 @@ enum bt_insn_trait {
 				     the address of an x87 instruction */
 	BT_TRAIT_OWN_RESULT = 512, /* rdtsc, rdrand, cpuid and their like: general registers behind
 				      it do not follow from those before */
-	BT_TRAIT_SAVES_PARTS = 1024, /* xsave, xsavec, xsaveopt: what they store depends on which
-					states are in use (XINUSE) */
+	BT_TRAIT_SAVES_PARTS = 1024, /* xsave, xsavec, xsaveopt: their stores depend on the states
+					in use (XINUSE) */
 };
 
 enum {

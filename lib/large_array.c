@@ -15,7 +15,7 @@ enum {
 	FIRST_BYTES = 1 << 15,
 	STEP = 1 << 16, /* the least growth in bytes; more for a large array: 1/PART of it */
 	PART = 4,
-	READY_MOST = 1 << 22, /* a step of at most this size is populated at once, which costs less
+	READY_MOST = 1 << 22, /* a step of at most this size is populated at once: that costs less
 				 than the faults */
 	ADDRESSES = 1 << 19,  /* addresses are reserved in multiples of this, so that few steps need
 				 to remap */

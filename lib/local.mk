@@ -9,6 +9,7 @@ lib_libbt_a_SOURCES = \
 	lib/build_id.c lib/build_id.h \
 	lib/clock.c lib/clock.h \
 	lib/content_hash.c lib/content_hash.h \
+	lib/content_numbers.c lib/content_numbers.h \
 	lib/demangle.c lib/demangle.h \
 	lib/directories.c lib/directories.h \
 	lib/err.def lib/error.c lib/error.h \

@@ -16,7 +16,7 @@ enum {
 
 /* The output of a call for the user. */
 struct bt_logged_output {
-	unsigned stream; /* what the program was given as this descriptor; 0: nothing */
+	unsigned stream; /* descriptor 1 or 2, as the program was given it; 0: no output */
 	uint64_t addr;
 	struct slice bytes;
 };
@@ -35,9 +35,9 @@ struct bt_logged_call {
 	uint64_t result;    /* rax after it */
 	bool again;         /* a signal interrupted it (LOG_CALL) */
 	bool told;          /* its output has as many bytes as result says (LOG_CALL) */
-	unsigned arg_count; /* of its arguments, these: */
+	unsigned arg_count; /* the number of its arguments: */
 	uint64_t args[BT_SYSCALL_ARGS];
-	unsigned data_count; /* what the kernel wrote: */
+	unsigned data_count; /* the pieces of memory that the kernel wrote: */
 	struct {
 		uint64_t addr;
 		struct slice bytes;

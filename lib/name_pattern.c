@@ -127,7 +127,7 @@ static void simplify_name(struct name *n, const char *name, bool keeps_arguments
 			for (size_t end = behind_bracket(name, at); at < end; at++)
 				add_char(n, name[at]);
 		} else if (name[at] == ' ' && !begins_with(name + at + 1, rust)) {
-			n->len = 0; /* what was before is the return type */
+			n->len = 0; /* the text before it is the return type */
 			n->text[0] = '\0';
 			at++;
 		} else if (begins_with(name + at, "[abi:")) {
@@ -227,7 +227,7 @@ void name_pattern_certain_part(const char *pattern, char *out)
 	}
 }
 
-bool source_place_parse(const char *pattern, size_t *file_len, int *line)
+bool source_position_parse(const char *pattern, size_t *file_len, int *line)
 {
 	const char *colon = strrchr(pattern, ':');
 	char *end;
@@ -243,12 +243,12 @@ bool source_place_parse(const char *pattern, size_t *file_len, int *line)
 	return true;
 }
 
-bool source_place_matches(const char *pattern, const char *file, int line)
+bool source_position_matches(const char *pattern, const char *file, int line)
 {
 	size_t len, has = strlen(file);
 	int wanted;
 
-	if (!source_place_parse(pattern, &len, &wanted) || wanted != line || has < len)
+	if (!source_position_parse(pattern, &len, &wanted) || wanted != line || has < len)
 		return false;
 	return !memcmp(file + has - len, pattern, len) &&
 	       (has == len || *pattern == '/' ? has == len : file[has - len - 1] == '/');

@@ -24,11 +24,11 @@ bool name_pattern_matches(const char *pattern, const char *name);
  * not, into out[NAME_PATTERN_MAX]; "" when there is none. */
 void name_pattern_certain_part(const char *pattern, char *out);
 
-/* Whether a pattern is a place in a source, "config.c:10", "src/config.c:10". Sets the length of
+/* Whether a pattern is a source position, "config.c:10", "src/config.c:10". Sets the length of
  * the file's name and the line. */
-bool source_place_parse(const char *pattern, size_t *file_len, int *line);
+bool source_position_parse(const char *pattern, size_t *file_len, int *line);
 
-/* Whether a place names the line of a file, whose path may have more folders before. */
-bool source_place_matches(const char *pattern, const char *file, int line);
+/* Whether a source position names the line of a file, whose path may have more folders before. */
+bool source_position_matches(const char *pattern, const char *file, int line);
 
 #endif

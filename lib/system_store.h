@@ -16,7 +16,7 @@
 struct bt_system_store {
 	struct bt_regs regs; /* behind the instruction */
 	uint64_t addr;       /* of its operand, if that is memory */
-	size_t n;            /* bytes stored there; 0: it is a register, which regs has */
+	size_t n;            /* bytes stored there; 0: the operand is a register, in regs */
 	uint8_t bytes[10];
 };
 

@@ -9,8 +9,8 @@
 
 #include "lib/slice.h"
 
-/* Whether the line is one; *more: how many lines behind it belong to it (the message of a Rust
- * panic stands in the next one). Left untouched if it is none. */
+/* Whether the line is one; *more: the number of lines behind it that belong to it (the message of a
+ * Rust panic stands in the next one). Left untouched if it is none. */
 bool telling_line(struct slice line, unsigned *more);
 
 #endif

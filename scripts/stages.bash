@@ -163,7 +163,7 @@ stage_cppcheck() {
 	say "cppcheck"
 	if run_quietly "$out/cppcheck.log" cppcheck --quiet -j"$jobs" --std=c11 --error-exitcode=1 --inline-suppr \
 		--enable=warning,portability --suppressions-list=scripts/cppcheck-suppressions -I. -D_GNU_SOURCE --max-configs=2 \
-		lib syscalls format hardware import export collector decoder tui commands; then
+		lib syscalls format hardware_decoders import export collector decoder tui commands; then
 		passed=$((passed + 1))
 	else
 		stage_failed "cppcheck"
@@ -264,6 +264,7 @@ fuzz_target() {
 	local target=$1 seconds=$2 seed=$3 corpus="$out/full/corpus-$1" log="$out/full/$1.log"
 	mkdir -p "$corpus"
 	"$out/fuzz/tests/fuzz/generate_corpus" "$target" "$corpus" || return 1
+	[ ! -e "$source_dir/tests/fuzz/corpus_$target.sh" ] || "$source_dir/tests/fuzz/corpus_$target.sh" "$corpus" || return 1
 	"$out/fuzz/tests/fuzz/libfuzzer_$target" -seed="$seed" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 \
 		-max_len=65536 -print_final_stats=1 -artifact_prefix="$out/full/" "$corpus" >"$log" 2>&1
 	local status=$?

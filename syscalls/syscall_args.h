@@ -25,8 +25,7 @@ enum syscall_arg_kind {
 	SYSCALL_ARG_SIZE,
 	SYSCALL_ARG_HEX,
 	SYSCALL_ARG_OCTAL,
-	SYSCALL_ARG_OPEN_MODE, /* octal; there with some flags only, which are the argument before
-				*/
+	SYSCALL_ARG_OPEN_MODE, /* octal; given only with some flags, in the argument before */
 	SYSCALL_ARG_ADDRESS,   /* of memory that is not kept */
 	SYSCALL_ARG_FD,
 	SYSCALL_ARG_DIR_FD, /* AT_FDCWD is one */

@@ -16,7 +16,7 @@ enum {
 	VECTORS_MAX = 1024,  /* UIO_MAXIOV */
 	ADDRESS_MAX = 128,   /* struct sockaddr_storage */
 	MESSAGE_SIZE = 64,   /* struct mmsghdr: struct msghdr, and the length */
-	MESSAGE_LENGTH = 56, /* where that lies in it */
+	MESSAGE_LENGTH = 56, /* offset of the length in it */
 	HANDLE_MAX = 128,    /* MAX_HANDLE_SZ */
 	SOL_SOCKET_LEVEL = 1,
 	OPTION_FILTER = 26,        /* SO_GET_FILTER: counts instructions of 8 bytes */
@@ -49,7 +49,7 @@ enum output_size {
 	SIZE_OPERATION,
 	SIZE_FUNCTION,
 	SIZE_UNKNOWN,
-	/* No outputs: what else is known of the arguments. */
+	/* No outputs, but other facts about the arguments. */
 	ARGUMENT_INPUT,
 	ARGUMENT_MOVED,
 	ARGUMENT_INTO,
@@ -184,9 +184,9 @@ static void resident_pages(const struct syscall_evaluation *e)
 	add_fixed(e, e->args[2], length / BT_PAGE + (length % BT_PAGE != 0), WHEN_EVER);
 }
 
-/* A message header: what of it is written, and where it points. With message < 0 it is the only
- * one and the result its length; else the result counts messages, and each has its length behind
- * its header. */
+/* A message header: the parts of it that are written, and the memory that it points to. With
+ * message < 0 it is the only one and the result its length; else the result counts messages, and
+ * each has its length behind its header. */
 static void add_message(const struct syscall_evaluation *e, uint64_t at, int message)
 {
 	uint64_t m[7]; /* name, its length; vectors, their number; control, its length; flags */

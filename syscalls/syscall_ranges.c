@@ -72,7 +72,7 @@ static bool is_overwritten(const struct syscall_ranges *s, uint64_t at)
 	return false;
 }
 
-static void cut(uint64_t *length, uint64_t count, uint64_t unit)
+static void cut_length(uint64_t *length, uint64_t count, uint64_t unit)
 {
 	if (count <= *length / unit)
 		*length = count * unit;
@@ -100,7 +100,7 @@ static void cut_to_result(struct syscall_range *r, uint64_t result, uint64_t *le
 	switch (r->bound) {
 	case BOUND_RESULT:
 		if (!r->value)
-			cut(&r->length, result, r->unit);
+			cut_length(&r->length, result, r->unit);
 		else if (r->length > r->value && result < r->length - r->value)
 			r->length = result + r->value;
 		break;
@@ -110,7 +110,7 @@ static void cut_to_result(struct syscall_range *r, uint64_t result, uint64_t *le
 		*left -= r->length;
 		break;
 	case BOUND_LENGTH:
-		cut(&r->length, r->value, r->unit);
+		cut_length(&r->length, r->value, r->unit);
 		break;
 	case BOUND_MESSAGE:
 		if (result <= r->value)
@@ -120,7 +120,7 @@ static void cut_to_result(struct syscall_range *r, uint64_t result, uint64_t *le
 		if (result <= r->unit)
 			r->length = 0;
 		else
-			cut(&r->length, r->value, 1);
+			cut_length(&r->length, r->value, 1);
 		break;
 	default:
 		break;

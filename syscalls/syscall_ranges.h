@@ -28,9 +28,9 @@ enum {
 /* The changes that a call makes beside those of memory that its arguments point to. */
 enum {
 	SYSCALL_CHANGES_MAPS = 1 << 0,      /* the shape of the address space, or all of it */
-	SYSCALL_CHANGES_OBJECTS = 1 << 1,   /* contents of a file, which may be mapped */
-	SYSCALL_CHANGES_FDS = 1 << 2,       /* which descriptors there are */
-	SYSCALL_CHANGES_TASKS = 1 << 3,     /* which tasks there are */
+	SYSCALL_CHANGES_OBJECTS = 1 << 1,   /* contents of a file; it may be mapped */
+	SYSCALL_CHANGES_FDS = 1 << 2,       /* the set of open descriptors */
+	SYSCALL_CHANGES_TASKS = 1 << 3,     /* the set of tasks */
 	SYSCALL_CHANGES_SIGNALS = 1 << 4,   /* mask, handlers, stack of signals */
 	SYSCALL_CHANGES_REGISTERS = 1 << 5, /* others than rax, rcx and r11 */
 	SYSCALL_CHANGES_LATER = 1 << 6,     /* the kernel writes memory after the call */

@@ -21,7 +21,7 @@ enum {
 	NAME_AT = 2, /* in struct sockaddr_un */
 	INET_SIZE = 8,
 	INET6_SIZE = 24,
-	/* The kernel's own results, which a program never sees: the call is made again
+	/* The kernel's own results; a program never sees them: the call is made again
 	   (include/linux/errno.h). */
 	RESTARTS = 512,
 	RESTARTS_LAST = 516,

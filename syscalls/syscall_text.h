@@ -19,7 +19,7 @@ struct syscall_known {
 	struct {
 		bool is_known, is_cut; /* there was more of it */
 		struct slice bytes;
-	} pointed[SYSCALL_ARGS]; /* what arguments of the kinds that say so pointed to */
+	} pointed[SYSCALL_ARGS]; /* memory behind arguments of the kinds that point to some */
 };
 
 /* Appends the call's name and arguments; "..." where these are not known. Text of the program is

@@ -27,6 +27,7 @@ UNIT_TESTS = \
 	tests/unit/test_buf \
 	tests/unit/test_clock \
 	tests/unit/test_content_hash \
+	tests/unit/test_content_numbers \
 	tests/unit/test_branch \
 	tests/unit/test_branch_graph \
 	tests/unit/test_point \
@@ -52,6 +53,7 @@ tests_unit_test_extended_state_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_buf_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_clock_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_content_hash_LDADD = $(UNIT_FORMAT_LIBS)
+tests_unit_test_content_numbers_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_point_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_branch_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_branch_graph_LDADD = $(UNIT_FORMAT_LIBS)
@@ -107,11 +109,12 @@ tests_unit_test_terminal_text_LDADD = $(UNIT_TUI_LIBS)
 tests_unit_test_view_LDADD = $(UNIT_TUI_LIBS)
 tests_unit_test_label_LDADD = $(UNIT_TUI_LIBS)
 
-UNIT_TESTS += tests/unit/test_last_words tests/unit/test_fault tests/unit/test_symbols tests/unit/test_strange_elf tests/unit/test_debug_files tests/unit/test_debug_unit tests/unit/test_callstack tests/unit/test_demangle tests/unit/test_function_name tests/unit/test_name_pattern tests/unit/test_text
+UNIT_TESTS += tests/unit/test_last_words tests/unit/test_fault tests/unit/test_symbols tests/unit/test_strange_elf tests/unit/test_xz_size tests/unit/test_debug_files tests/unit/test_debug_unit tests/unit/test_callstack tests/unit/test_demangle tests/unit/test_function_name tests/unit/test_name_pattern tests/unit/test_text
 tests_unit_test_symbols_LDADD = $(UNIT_DECODER_LIBS) -ldl
 tests_unit_test_symbols_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=trace_index_maps
 tests_unit_test_debug_files_LDADD = $(UNIT_DECODER_LIBS) -ldl
 tests_unit_test_strange_elf_LDADD = $(UNIT_DECODER_LIBS)
+tests_unit_test_xz_size_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_debug_unit_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_callstack_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_demangle_LDADD = $(UNIT_DECODER_LIBS)
@@ -127,10 +130,10 @@ tests_unit_test_x86_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_x86_cpu_SOURCES = tests/unit/test_x86_cpu.c tests/unit/x86_oracle.c tests/unit/x86_oracle.h
 tests_unit_test_x86_cpu_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 
-UNIT_TESTS += tests/unit/test_segment tests/unit/test_lookahead tests/unit/test_stop_point tests/unit/test_timer_pace tests/unit/test_place tests/unit/test_code_pages tests/unit/test_origins tests/unit/test_watched_pages tests/unit/test_address_lists tests/unit/test_state_map tests/unit/test_page_lists tests/unit/test_log_objects tests/unit/test_file_store tests/unit/test_present_pages tests/unit/test_memory_copy tests/unit/test_persisted_groups tests/unit/test_kept_file tests/unit/test_record_copy tests/unit/test_branch_log tests/unit/test_branch_log_cases tests/unit/test_branch_log_gaps tests/unit/test_branch_log_kept tests/unit/test_branch_log_long tests/unit/test_branch_log_predictions tests/unit/test_predictions tests/unit/test_safe_points tests/unit/test_spin tests/unit/test_branch_ring tests/unit/test_syscall_record tests/unit/test_fragment_loop
+UNIT_TESTS += tests/unit/test_segment tests/unit/test_lookahead tests/unit/test_stop_point tests/unit/test_timer_pace tests/unit/test_destination tests/unit/test_code_pages tests/unit/test_origins tests/unit/test_watched_pages tests/unit/test_address_lists tests/unit/test_state_map tests/unit/test_page_lists tests/unit/test_log_objects tests/unit/test_mapped_ranges tests/unit/test_file_store tests/unit/test_present_pages tests/unit/test_memory_copy tests/unit/test_persisted_groups tests/unit/test_untrusted_file tests/unit/test_record_copy tests/unit/test_branch_log tests/unit/test_branch_log_cases tests/unit/test_branch_log_gaps tests/unit/test_branch_log_kept tests/unit/test_branch_log_long tests/unit/test_branch_log_predictions tests/unit/test_predictions tests/unit/test_safe_points tests/unit/test_spin tests/unit/test_branch_ring tests/unit/test_syscall_record tests/unit/test_fragment_loop
 tests_unit_test_timer_pace_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_stop_point_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
-tests_unit_test_place_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
+tests_unit_test_destination_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_lookahead_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_segment_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_watched_pages_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
@@ -140,11 +143,12 @@ tests_unit_test_page_lists_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_present_pages_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_memory_copy_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_file_store_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
+tests_unit_test_mapped_ranges_LDADD = commands/libcommands.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_log_objects_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_address_lists_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_state_map_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_persisted_groups_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
-tests_unit_test_kept_file_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
+tests_unit_test_untrusted_file_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_predictions_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_spin_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_safe_points_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
@@ -209,17 +213,17 @@ endif
 
 # Fuzz targets. replay_X runs target X over a corpus in the tests; `make fuzz-targets` (clang, with
 # CFLAGS=-fsanitize=fuzzer-no-link) makes libfuzzer_X.
-FUZZ_TARGETS = block record branch graph insn x86 trace model report views import export pt ring pack
+FUZZ_TARGETS = block record branch graph insn x86 trace model report views import export pt ring pack elf
 REPLAY = tests/fuzz/replay_main.c tests/fuzz/fuzz.h
 FUZZ_LIBS = $(FORMAT_LIBS) $(FORMAT_SYSTEM_LIBS)
 LIBFUZZER_FLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 check_PROGRAMS += tests/fuzz/generate_corpus tests/fuzz/replay_block tests/fuzz/replay_record tests/fuzz/replay_branch tests/fuzz/replay_graph \
 	tests/fuzz/replay_insn tests/fuzz/replay_x86 tests/fuzz/replay_trace tests/fuzz/replay_model tests/fuzz/replay_report \
-	tests/fuzz/replay_views tests/fuzz/replay_import tests/fuzz/replay_export tests/fuzz/replay_pt tests/fuzz/replay_ring tests/fuzz/replay_pack
+	tests/fuzz/replay_views tests/fuzz/replay_import tests/fuzz/replay_export tests/fuzz/replay_pt tests/fuzz/replay_ring tests/fuzz/replay_pack tests/fuzz/replay_elf
 EXTRA_PROGRAMS = tests/fuzz/libfuzzer_block tests/fuzz/libfuzzer_record tests/fuzz/libfuzzer_branch tests/fuzz/libfuzzer_graph \
 	tests/fuzz/libfuzzer_insn tests/fuzz/libfuzzer_x86 tests/fuzz/libfuzzer_trace tests/fuzz/libfuzzer_model \
 	tests/fuzz/libfuzzer_report tests/fuzz/libfuzzer_views \
-	tests/fuzz/libfuzzer_import tests/fuzz/libfuzzer_export tests/fuzz/libfuzzer_pt tests/fuzz/libfuzzer_ring tests/fuzz/libfuzzer_pack
+	tests/fuzz/libfuzzer_import tests/fuzz/libfuzzer_export tests/fuzz/libfuzzer_pt tests/fuzz/libfuzzer_ring tests/fuzz/libfuzzer_pack tests/fuzz/libfuzzer_elf
 CLEANFILES += $(EXTRA_PROGRAMS)
 tests_fuzz_generate_corpus_SOURCES = tests/fuzz/generate_corpus.c tests/fuzz/generate_captures.c tests/fuzz/generate_captures.h \
 	tests/fuzz/generate_pt.c tests/fuzz/generate_pt.h tests/fuzz/trace_bytes.h tests/fuzz/faults.def
@@ -295,10 +299,15 @@ tests_fuzz_libfuzzer_pack_SOURCES = tests/fuzz/fuzz_pack.c
 tests_fuzz_libfuzzer_pack_LDADD = $(FUZZ_LIBS)
 tests_fuzz_libfuzzer_pack_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_replay_ring_SOURCES = tests/fuzz/fuzz_ring.c $(REPLAY)
-tests_fuzz_replay_ring_LDADD = collector/libcollector.a hardware/libhardware.a $(FUZZ_LIBS)
+tests_fuzz_replay_ring_LDADD = collector/libcollector.a hardware_decoders/libhardware_decoders.a $(FUZZ_LIBS)
 tests_fuzz_libfuzzer_ring_SOURCES = tests/fuzz/fuzz_ring.c
-tests_fuzz_libfuzzer_ring_LDADD = collector/libcollector.a hardware/libhardware.a $(FUZZ_LIBS)
+tests_fuzz_libfuzzer_ring_LDADD = collector/libcollector.a hardware_decoders/libhardware_decoders.a $(FUZZ_LIBS)
 tests_fuzz_libfuzzer_ring_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_replay_elf_SOURCES = tests/fuzz/fuzz_elf.c tests/fuzz/trace_bytes.h $(REPLAY)
+tests_fuzz_replay_elf_LDADD = $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)
+tests_fuzz_libfuzzer_elf_SOURCES = tests/fuzz/fuzz_elf.c
+tests_fuzz_libfuzzer_elf_LDADD = $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)
+tests_fuzz_libfuzzer_elf_LDFLAGS = $(LIBFUZZER_FLAGS)
 fuzz-targets: $(EXTRA_PROGRAMS) tests/fuzz/generate_corpus
 .PHONY: fuzz-targets
 
@@ -322,6 +331,7 @@ SHELL_TESTS = $(SOURCE_TESTS) \
 	tests/e2e/waits.sh
 TESTS += $(SHELL_TESTS)
 EXTRA_DIST += $(SHELL_TESTS) tests/unit/cmocka_missing.sh
+EXTRA_DIST += tests/fuzz/corpus_elf.sh tests/fuzz/elf_sample.c tests/fuzz/elf_sample.cc tests/fuzz/elf_sample.f90
 EXTRA_DIST += scripts/README.md scripts/debian_package.bash scripts/packages.bash scripts/stages.bash scripts/format.bash scripts/key_manual.bash scripts/pictures.py .clang-format .git-blame-ignore-revs scripts/cppcheck-suppressions examples/stale.c examples/ci.sh examples/ci.yml \
 	debian/README.md debian/changelog debian/control debian/copyright debian/rules debian/source/format
 
@@ -341,7 +351,7 @@ EXTRA_DIST += tests/e2e/btview_tmux.sh tests/e2e/screen_sample.S tests/e2e/scree
 check_PROGRAMS += tests/tools/branches tests/tools/check_history tests/tools/pt_stream tests/tools/change_log
 tests_tools_change_log_LDADD = $(FORMAT_LIBS) $(FORMAT_SYSTEM_LIBS)
 tests_tools_pt_stream_SOURCES = tests/tools/pt_stream.c tests/simulated/pt_writer.c tests/simulated/pt_writer.h
-tests_tools_pt_stream_LDADD = hardware/libhardware.a $(DECODER_LIBS) $(IPT_LIBS) $(DECODER_SYSTEM_LIBS)
+tests_tools_pt_stream_LDADD = hardware_decoders/libhardware_decoders.a $(DECODER_LIBS) $(IPT_LIBS) $(DECODER_SYSTEM_LIBS)
 tests_tools_check_history_LDADD = $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)
 tests_tools_branches_LDADD = $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)
 check_PROGRAMS += tests/tools/audit_syscalls tests/tools/move_outputs tests/tools/known_requests
@@ -354,7 +364,7 @@ SIMULATED_KERNEL = tests/simulated/bts.c tests/simulated/pt.c tests/simulated/pt
 	tests/simulated/doctor.c tests/simulated/kernel.c tests/simulated/lbr.c tests/simulated/options.c tests/simulated/options.def \
 	tests/simulated/simulated.h
 tests_tools_simulated_doctor_SOURCES = tests/tools/simulated_doctor.c $(SIMULATED_KERNEL)
-tests_tools_simulated_doctor_LDADD = collector/libcollector.a hardware/libhardware.a $(DECODER_LIBS) $(IPT_LIBS) $(DECODER_SYSTEM_LIBS)
+tests_tools_simulated_doctor_LDADD = collector/libcollector.a hardware_decoders/libhardware_decoders.a $(DECODER_LIBS) $(IPT_LIBS) $(DECODER_SYSTEM_LIBS)
 TESTS += tests/e2e/history_leads.sh
 EXTRA_DIST += tests/e2e/history_leads.sh
 # The longest first, the shortest last: all processors are busy to the end.
@@ -447,7 +457,7 @@ EXTRA_DIST += $(PYTHON_TESTS) tests/e2e/e2e.py tests/e2e/replays.py tests/e2e/te
 check_PROGRAMS += tests/simulated/btrec_simulated
 tests_simulated_btrec_simulated_SOURCES = tests/simulated/main.c tests/simulated/runner.c $(SIMULATED_KERNEL) \
 	commands/btrec_run.c commands/btrec_commands.h
-tests_simulated_btrec_simulated_LDADD = commands/libcommands.a collector/libcollector.a decoder/libdecoder.a hardware/libhardware.a $(FORMAT_LIBS) $(IPT_LIBS) $(FORMAT_SYSTEM_LIBS)
+tests_simulated_btrec_simulated_LDADD = commands/libcommands.a collector/libcollector.a decoder/libdecoder.a hardware_decoders/libhardware_decoders.a $(FORMAT_LIBS) $(IPT_LIBS) $(FORMAT_SYSTEM_LIBS)
 
 # The engine against the stepper, generated programs, programs that check themselves.
-EXTRA_DIST += tests/e2e/engine_alarms.py tests/e2e/engine_compare.py tests/e2e/engine_events.py tests/e2e/engine_generate.py tests/e2e/engine_points.py tests/e2e/engine_seeds.py
+EXTRA_DIST += tests/e2e/counted_steps.py tests/e2e/engine_alarms.py tests/e2e/engine_compare.py tests/e2e/engine_events.py tests/e2e/engine_generate.py tests/e2e/engine_points.py tests/e2e/engine_seeds.py

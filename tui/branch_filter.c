@@ -32,7 +32,7 @@ static bool is_of_module(const char *wanted, const struct end_part *p)
 static bool is_of_file(const char *wanted, const struct end_part *p)
 {
 	return !fnmatch(wanted, label_basename(p->file), 0) || !fnmatch(wanted, p->file, 0) ||
-	       source_place_matches(wanted, p->file, p->line);
+	       source_position_matches(wanted, p->file, p->line);
 }
 
 static const struct {

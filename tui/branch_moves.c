@@ -231,7 +231,7 @@ static void do_out(struct viewer *v, struct view *view)
 		view_jump(view, fold_line_of(&b->fold, ret + 1 < v->history.count ? ret + 1 : ret));
 }
 
-static void step(struct viewer *v, struct view *view, bool backward)
+static void step_cursor(struct viewer *v, struct view *view, bool backward)
 {
 	struct branch_list *b = view->state;
 	bool is_entry;
@@ -239,7 +239,7 @@ static void step(struct viewer *v, struct view *view, bool backward)
 
 	do {
 		if (backward ? at == 0 : is_entry ? at + 1 >= count : at >= count) {
-			view_move(view, backward ? -1 : 1); /* where the task stopped */
+			view_move(view, backward ? -1 : 1); /* the line of the task's stop */
 			return;
 		}
 		at = backward ? at - 1 : is_entry ? at + 1 : at;
@@ -248,8 +248,8 @@ static void step(struct viewer *v, struct view *view, bool backward)
 	branch_moves_to(v, view, at);
 }
 
-static void do_step(struct viewer *v, struct view *view) { step(v, view, false); }
-static void do_step_back(struct viewer *v, struct view *view) { step(v, view, true); }
+static void do_step(struct viewer *v, struct view *view) { step_cursor(v, view, false); }
+static void do_step_back(struct viewer *v, struct view *view) { step_cursor(v, view, true); }
 
 static uint32_t depth_at(const struct viewer *v, const struct branch_list *b, size_t line)
 {
@@ -261,7 +261,7 @@ static uint32_t depth_at(const struct viewer *v, const struct branch_list *b, si
 }
 
 /* Over what the function at the cursor calls: by lines, so that what is folded stays so. */
-static void over(struct viewer *v, struct view *view, bool backward)
+static void step_over_call(struct viewer *v, struct view *view, bool backward)
 {
 	struct branch_list *b = view->state;
 	size_t line = view->cursor, count = b->fold.count;
@@ -281,8 +281,8 @@ static void over(struct viewer *v, struct view *view, bool backward)
 				   : "nothing behind it in this function or its callers");
 }
 
-static void do_over(struct viewer *v, struct view *view) { over(v, view, false); }
-static void do_over_back(struct viewer *v, struct view *view) { over(v, view, true); }
+static void do_over(struct viewer *v, struct view *view) { step_over_call(v, view, false); }
+static void do_over_back(struct viewer *v, struct view *view) { step_over_call(v, view, true); }
 
 /* Goes from an entry on to the next one that is wanted. False: there is none, or the user has
  * stopped it. */
@@ -319,7 +319,7 @@ static bool is_same_branch(const struct wanted_entry *w, struct viewer *v, size_
 	       bt_branch_kind_is_branch(e->kind);
 }
 
-static void same(struct viewer *v, struct view *view, bool backward)
+static void go_to_same_branch(struct viewer *v, struct view *view, bool backward)
 {
 	uint32_t entry;
 	struct busy busy;
@@ -341,8 +341,8 @@ static void same(struct viewer *v, struct view *view, bool backward)
 					       : "it is not executed again");
 }
 
-static void do_same(struct viewer *v, struct view *view) { same(v, view, false); }
-static void do_same_back(struct viewer *v, struct view *view) { same(v, view, true); }
+static void do_same(struct viewer *v, struct view *view) { go_to_same_branch(v, view, false); }
+static void do_same_back(struct viewer *v, struct view *view) { go_to_same_branch(v, view, true); }
 
 /* Goto. */
 
@@ -447,7 +447,7 @@ void branch_moves_goto(struct viewer *v, struct view *view, const char *place)
 
 	if (!branch_list_read_all(v, view))
 		return;
-	sought.is_line = match.with_run = source_place_parse(place, &len, &line);
+	sought.is_line = match.with_run = source_position_parse(place, &len, &line);
 	if (is_number && place[0] == '0' && (place[1] == 'x' || place[1] == 'X'))
 		go_to_place(v, view, &(struct wanted_entry){.is = is_at_address, .address = number},
 			    place);

@@ -13,7 +13,7 @@ struct busy {
 	const char *what; /* "searching" */
 	size_t done, total;
 	struct bt_clock clock;
-	uint64_t told, looked; /* ns: when progress was shown last, and keys were looked for */
+	uint64_t told, looked; /* ns: of the last progress shown, and look for keys */
 	bool stopped;
 };
 

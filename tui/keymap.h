@@ -55,7 +55,7 @@ enum request keymap_lookup(int key, enum view_id view);
 struct key_hint {
 	enum view_id view;
 	enum request request;
-	const char *word; /* what it does */
+	const char *word; /* the request in a word */
 };
 
 /* Of each view the most useful first. */

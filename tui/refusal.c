@@ -201,7 +201,7 @@ void refusal_function(char out[REFUSAL_MAX], const struct model *m, struct symbo
 	size_t file;
 	int line;
 
-	if (source_place_parse(o->function, &file, &line)) {
+	if (source_position_parse(o->function, &file, &line)) {
 		snprintf(out, REFUSAL_MAX, "no branch from or to %.200s in this history",
 			 o->function);
 		return;

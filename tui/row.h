@@ -11,7 +11,7 @@
 
 enum style {
 	STYLE_NORMAL,
-	STYLE_DIM, /* what recedes: line numbers, things not taken */
+	STYLE_DIM, /* of little interest: line numbers, branches not taken */
 	STYLE_HEADING,
 	STYLE_ADDRESS,
 	STYLE_FUNCTION,
@@ -21,7 +21,7 @@ enum style {
 	STYLE_SYSTEM, /* system calls, signals */
 	STYLE_GAP,
 	STYLE_FAULT,
-	STYLE_MARK, /* what was executed, what has changed */
+	STYLE_MARK, /* executed code, changed values */
 	STYLE_COUNT
 };
 

@@ -20,7 +20,7 @@ enum {
 struct summary {
 	struct lines lines; /* first: operations of lines.h */
 	struct report_lines report;
-	const struct model_snapshot *snap; /* which the report is about */
+	const struct model_snapshot *snap; /* the moment that the report is about */
 	uint32_t task;
 	size_t first;   /* the ordinal of the line that it begins at */
 	bool all;       /* frames of libraries are not folded */

@@ -28,9 +28,9 @@ struct page {
 	struct buf *out;
 	const struct terminal_text_options *o;
 	unsigned width;  /* 0: no limit */
-	unsigned column; /* where the next character goes */
+	unsigned column; /* of the next character */
 	unsigned indent; /* of the line's continuation */
-	uint8_t mark;    /* of what comes now */
+	uint8_t mark;    /* enum text_mark, of the text to come */
 	bool begun;      /* the line has a character that is no blank */
 };
 

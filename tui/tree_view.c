@@ -24,7 +24,7 @@ enum {
 
 struct tree_line {
 	uint32_t entry; /* the call; CALLS_NONE: a remark */
-	uint32_t count; /* calls of one function that follow each other; of a remark: what is left
+	uint32_t count; /* consecutive calls of one function; of a remark: the number of calls left
 			   out */
 	uint16_t depth;
 };
@@ -104,7 +104,7 @@ static size_t next_child(const struct viewer *v, const struct tree *t, uint32_t 
 }
 
 /* Where to look for the call behind one: behind its return. */
-static size_t behind(const struct viewer *v, size_t call)
+static size_t entry_behind(const struct viewer *v, size_t call)
 {
 	uint32_t ret = v->calls.partner[call];
 
@@ -138,19 +138,19 @@ static uint32_t add_next(struct viewer *v, struct tree *t, struct tree_level *l,
 		l->at = end;
 		return CALLS_NONE;
 	}
-	next = behind(v, call);
+	next = entry_behind(v, call);
 	if (!l->row) {
 		size_t more = next_child(v, t, l->parent, next);
 
 		while (more < end && same_callee(v, call, more)) {
 			count++;
-			next = behind(v, more);
+			next = entry_behind(v, more);
 			more = next_child(v, t, l->parent, next);
 		}
 		if (count > 1 && is_in(&t->split, (uint32_t)call)) {
 			l->row = count;
 			count = 1;
-			next = behind(v, call);
+			next = entry_behind(v, call);
 		}
 	}
 	l->row -= l->row > 0;
@@ -201,7 +201,7 @@ static void split_path(struct viewer *v, struct tree *t, uint32_t entry)
 		size_t first = SIZE_MAX;
 
 		for (size_t at = parent == CALLS_NONE ? 0 : (size_t)parent + 1;
-		     (at = next_child(v, t, parent, at)) < entry; at = behind(v, at))
+		     (at = next_child(v, t, parent, at)) < entry; at = entry_behind(v, at))
 			first = first != SIZE_MAX && same_callee(v, first, at) ? first : at;
 		if (first != SIZE_MAX && same_callee(v, first, entry) &&
 		    !is_in(&t->split, (uint32_t)first))

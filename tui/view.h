@@ -19,10 +19,10 @@ struct view_place {
 	uint64_t addr;
 	uint32_t space, epoch;
 	bool is_return; /* addr is a return address: the line is the call's */
-	unsigned part;  /* of inlined functions there, from the innermost on; the last is what they
-			   are inlined into */
+	unsigned part;  /* index among the inlined functions there, innermost first; the last is the
+			   function that holds them */
 	size_t entry;  /* of the history shown: code that ran before it is marked; NO_ENTRY: none */
-	uint64_t stop; /* with entry one past the last: where the task stopped */
+	uint64_t stop; /* if entry is one past the last: address at which the task stopped */
 };
 
 struct view_ops {

@@ -61,16 +61,16 @@ enum backend_reach {
 };
 
 struct backend;
+struct output_file;
 struct pmu;
 
 /* Calls whose outcome is known before a task makes them: those of a replay. A backend may answer
  * them without a stop. */
 struct answered_calls {
 	/* The calls that the task makes next: number, arguments and tick are to be the same, result
-	 * and data are the answer. A backend that learns the tick later tells it. Returns how many.
-	 * They live until the task has run. *passed: how many events come before the first of them;
-	 * where that is no other than it was, these are the same calls. NULL: none is known
-	 * beforehand. */
+	 * and data are the answer. A backend that learns the tick later tells it. Returns their
+	 * number. They live until the task has run. *passed: the number of events before the first
+	 * of them; if it is as it was, these are the same calls. NULL: none is known beforehand. */
 	size_t (*ahead)(void *arg, struct task *task, const struct bt_logged_call **calls,
 			uint64_t *passed);
 	/* The task has made the first n of them, one or more, and has stopped behind that. ticks:
@@ -105,7 +105,7 @@ struct backend_ops {
 
 	/* Sets the stopped task's stop point, in the place of the one before: there it gives
 	 * BACKEND_SLICE. The point must stay valid as long as it is set; NULL: no point. Returns
-	 * how near to it the task will stop. May be NULL: the backend counts no ticks. */
+	 * the precision of the stop there. May be NULL: the backend counts no ticks. */
 	enum backend_reach (*stop_at)(struct backend *b, struct task *task,
 				      const struct stop_point *point);
 
@@ -120,8 +120,8 @@ struct backend_ops {
 	 * only waits for them. May be NULL: it never does. */
 	void (*waited_for)(struct backend *b, struct task *task);
 
-	/* Whether the task, which has given BACKEND_SPINS and not run since, would still do nothing
-	 * else if it ran. NULL where it never gives that. */
+	/* The task has given BACKEND_SPINS and not run since. Returns whether it would still only
+	 * spin if it ran. NULL: the backend never gives BACKEND_SPINS. */
 	bool (*still_spins)(struct backend *b, struct task *task);
 
 	/* If tasks of a unit run side by side: in what company the task may run on, or make the
@@ -183,19 +183,18 @@ struct backend {
 					       now: a line. NULL: nobody hears it */
 	void *tell_arg;
 	struct pmu *pmu; /* state of the pmu backend (pmu/pmu.h) */
-	uint64_t due;    /* no running task's is earlier; 0: none has one */
+	uint64_t due;    /* no later than any running task's task.due; 0: none has one */
 	const struct test_knobs *tests;
 	bool parallel; /* the tasks of a unit run side by side. Of backends that can */
-	bool logged;   /* what does not follow from memory and registers is told: each system call
-			  gives BACKEND_SYSCALL_ENTER and BACKEND_SYSCALL_EXIT, or the observer is
-			  told of it (observer_ops.logged); each instruction with a result of its own
-			  BACKEND_INSTRUCTION. Of backends that count ticks */
+	bool logged;   /* everything that does not follow from memory and registers is told: each
+			  system call gives BACKEND_SYSCALL_ENTER and BACKEND_SYSCALL_EXIT, or the
+			  observer is   told of it (observer_ops.logged); each instruction with a
+			  result   of its own   BACKEND_INSTRUCTION. Of backends that count ticks */
 	bool several;  /* there has been more than one task: a log has ended */
 	bool answered; /* a log is replayed: the session answers each call, and no call of the
 			  vsyscall page is made */
-	const struct stat *streams; /* with a log: the files whose writes give the two stops,
-				       st_mode 0: none; NULL: all calls do */
-	unsigned stream_count;
+	const struct output_file *outputs; /* with a log: the files whose writes give the two
+					      stops (output_files.h); NULL: all calls do */
 	struct answered_calls answers;
 	bool ticks; /* from the next time on that a task runs: ticks and transfers are counted,
 		       branches are not recorded. Of backends that can */

@@ -82,7 +82,7 @@ int doctor_print_json(FILE *to, struct doctor *d, struct bt_error *err)
 	fputc('\n', to);
 	if (all)
 		js.json_delete(all); /* json_decref() calls one that is linked */
-	if (rc && !ferror(to))       /* that is told of all output */
+	if (rc && !ferror(to))       /* errors of the output are told elsewhere */
 		return bt_fail(err, BT_E_NO_MEMORY, 0, "doctor: out of memory");
 	return choice.backend != NULL;
 }

@@ -22,15 +22,15 @@ enum machine_attempt {
 	TRY_PTRACE, /* PTRACE_SEIZE of a child */
 	TRY_VM_READ, /* process_vm_readv of our own memory */
 	TRY_REGION,  /* the engine's region in a child, with the room that btrec run makes for it */
-	TRY_MEMFD,   /* the same with its code in a memory file, which is faster */
+	TRY_MEMFD,   /* the same with its code in a memory file: faster */
 	TRY_PERF,    /* perf_event_open of an event of the kernel's own, in ring 3 */
 	TRY_BPF,     /* load of a BPF program for raw tracepoints */
 	TRY_SNAPSHOT,     /* a call of bpf_get_branch_snapshot by such a program while an LBR event
 			     counts us: bytes */
 	TRY_SINGLE_BLOCK, /* PTRACE_SINGLEBLOCK through a child's code of MACHINE_BLOCK_SIZE
 			     instructions: stops */
-	TRY_RDTSC_TRAP,   /* PR_SET_TSC and RDTSC in a child: whether it trapped */
-	TRY_CPUID_TRAP,   /* ARCH_CPUID and CPUID in a child: whether it trapped */
+	TRY_RDTSC_TRAP,   /* PR_SET_TSC and RDTSC in a child: 1: it trapped */
+	TRY_CPUID_TRAP,   /* ARCH_CPUID and CPUID in a child: 1: it trapped */
 	MACHINE_ATTEMPTS,
 };
 
@@ -42,7 +42,7 @@ enum {
 };
 
 struct machine_directory {
-	char path[MACHINE_PATH_MAX]; /* where traces go */
+	char path[MACHINE_PATH_MAX]; /* the directory of new traces */
 	uint64_t type;               /* statfs(2), f_type, of it or of its parent that is there */
 	uint64_t room;               /* bytes */
 	bool writable;

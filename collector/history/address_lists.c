@@ -82,8 +82,8 @@ static uint32_t reverse_list(struct address_lists *l, uint32_t first)
 	return done;
 }
 
-/* More buckets than numbers, so that searches are short: what is in one of them was in one. Without
- * memory they stay as they are. */
+/* More buckets than numbers, so that searches are short: numbers that share a new bucket shared an
+ * old one. Without memory they stay as they are. */
 static void grow_buckets(struct address_lists *l)
 {
 	uint32_t old_count = l->bucket_count, *old = l->buckets, *buckets;

@@ -4,7 +4,8 @@
  *
  * A key made of the address is kept with the number, so a search seldom looks at anything else.
  * Addresses that are near have places that are near, too: the whole is larger than a processor's
- * caches. */
+ * caches. So it is not lib/hash_table, which puts neighbours far apart and has sixteen bytes for
+ * each. */
 #ifndef BT_ADDRESS_LISTS_H
 #define BT_ADDRESS_LISTS_H
 

@@ -24,7 +24,7 @@
 struct branch_log_record {
 	uint64_t bits;
 	union {
-		uint64_t to; /* of INDIRECT: where execution is now */
+		uint64_t to; /* of INDIRECT: the address that execution has reached */
 		struct {
 			uint32_t segment; /* of the others: execution is now at its pc (of LOOP: at
 					     its `to`; of MISS: at its `from`) */
@@ -63,12 +63,12 @@ enum branch_log_kind {
 	BRANCH_LOG_DIRECT, /* at a safe point of the code: the first visit of segment->pc since the
 			    * last conditional or record, that place itself included; but directly
 			    * behind another DIRECT, the next visit */
-	BRANCH_LOG_MISS,   /* before the indirect branch that ends the segment, which has a
-			    * prediction: the first visit of that branch since the last conditional
-			    * or record. It leads elsewhere. Without this it leads where the
-			    * prediction says, and writes no record. */
-	BRANCH_LOG_ROUNDS, /* the DIRECT before it came so many times more, each without a
-			      conditional: that number stands for the bits */
+	BRANCH_LOG_MISS,   /* before the indirect branch that ends a segment with a prediction: the
+			    * first visit of that branch since the last conditional   or record. It
+			    * leads elsewhere. Without this record it leads to its prediction, and
+			    * writes none. */
+	BRANCH_LOG_ROUNDS, /* the DIRECT before it came again, each time without a conditional: the
+			      number of times takes the place of the bits */
 };
 
 static inline bool branch_log_is_indirect(const struct branch_log_record *r)

@@ -22,8 +22,8 @@ enum slot_kind {
 	SLOT_TABLE,                       /* bits: the table's address */
 	SLOT_BREAK,                       /* segment: enum bt_gap_reason */
 	SLOT_COUNT, /* bits: ticks; segment: enum bt_gap_reason. A SLOT_PC with transfers follows */
-	SLOT_REPEAT, /* the records before it, `segment` of them, which are in the same block, again
-			and again. bits: ticks of all that. A SLOT_PC with how often follows */
+	SLOT_REPEAT, /* the `segment` records before it, all in the same block, are repeated. bits:
+			ticks of all repetitions. A SLOT_PC with their number follows */
 };
 
 /* The state that decoding a slot needs from the slots before it. */
@@ -150,7 +150,7 @@ struct reader {
 	uint64_t block;
 	size_t slot;
 	struct log_context context;
-	bool known; /* where execution is: walk.pc */
+	bool known; /* execution is known to be at walk.pc */
 	struct branch_walk walk;
 	struct walk_out out;
 };

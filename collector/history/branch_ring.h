@@ -39,7 +39,8 @@ struct branch_ring {
 	uint64_t oldest;          /* number of the oldest one still here */
 	struct ring_state before; /* the state before the oldest entry */
 	struct ring_state now;    /* the state behind the newest */
-	bool limited; /* its limit was lowered: what gave way since is missing for that reason */
+	bool limited; /* its limit was lowered: entries that gave way since are missing for that
+			 reason */
 	bool lost;    /* of a limited one: entries before the oldest are missing that nobody was
 			 told of */
 	struct bt_branch *run; /* the entries of a run, while an observer is told of runs */

@@ -11,12 +11,12 @@ enum walk_goal {
 	WALK_INDIRECT, /* to the target of the next indirect branch */
 	WALK_DIRECT, /* along direct branches: to the first visit of pc behind the last conditional,
 			be it in the middle of a segment */
-	WALK_WITHIN, /* to the first visit of pc behind the last conditional, which may be anywhere
-		      * in a segment, or the target of an indirect branch */
+	WALK_WITHIN, /* to the first visit of pc behind the last conditional; pc may be anywhere in
+			a segment, or the target of an indirect branch */
 	WALK_LOOP,   /* to pc, by the direct branch at `branch`, at its first visit behind the last
 			conditional */
-	WALK_MISS, /* to the indirect branch at `branch`, likewise, which is about to lead elsewhere
-		      than its segment's prediction */
+	WALK_MISS,   /* likewise, to the indirect branch at `branch`; it is about to lead elsewhere
+			than its segment's prediction */
 };
 
 struct walk_leg {
@@ -24,15 +24,14 @@ struct walk_leg {
 	uint64_t bits; /* as in a record; not 0 */
 	uint64_t pc;
 	uint64_t branch;
-	const struct segment
-		*segment; /* that begins at pc, where that is known; for the next leg */
-	bool onward;      /* of WALK_DIRECT without a conditional: at least one segment on */
+	const struct segment *segment; /* the one at pc, if it is known; for the next leg */
+	bool onward; /* of WALK_DIRECT without a conditional: at least one segment on */
 };
 
 struct branch_walk {
 	const struct segment_table *table;
 	uint32_t generation;
-	uint64_t pc;                   /* where execution is */
+	uint64_t pc;                   /* the address that execution has reached */
 	const struct segment *segment; /* the one that begins there, or NULL */
 	bool missed;    /* the branch that ends it leads elsewhere than its prediction */
 	uint64_t steps; /* segments that may still be walked along in vain, beside a few on each

@@ -12,8 +12,8 @@ enum {
 
 /* Most records are never looked at again: past the processor's caches, `past`, they take no room
  * there from the program. The last ones are, at once. */
-static inline __attribute__((always_inline)) void put(struct branch_log_record *to,
-						      struct branch_log_record r, bool past)
+static inline __attribute__((always_inline)) void put_record(struct branch_log_record *to,
+							     struct branch_log_record r, bool past)
 {
 	if (past)
 		_mm_stream_si128((void *)to, _mm_set_epi64x((int64_t)r.to, (int64_t)r.bits));
@@ -25,7 +25,7 @@ static bool can_pass(const struct branch_log_record *to) { return !((uintptr_t)t
 
 /* In each of its callers, with the instructions that they may use. The copy is made through
  * registers: each record is read once. */
-static inline __attribute__((always_inline)) struct record_sums copy(
+static inline __attribute__((always_inline)) struct record_sums copy_records(
 	struct branch_log_record *to, const struct branch_log_record *from, size_t n, bool past)
 {
 	const volatile struct branch_log_record *shared = from;
@@ -36,7 +36,7 @@ static inline __attribute__((always_inline)) struct record_sums copy(
 		struct branch_log_record r = {.bits = branch_log_bits(shared[i].bits),
 					      .to = shared[i].to};
 
-		put(&to[i], r, past);
+		put_record(&to[i], r, past);
 		sums.ticks += (uint64_t)__builtin_clzll(r.bits | 1) ^ 63;
 		sums.arrivals += r.kind <= BRANCH_LOG_LOOP; /* and INDIRECT */
 		bad |= (uint64_t)branch_log_bits_are_wrong(r.bits) | (r.kind > BRANCH_LOG_MISS);
@@ -55,7 +55,8 @@ static inline __attribute__((always_inline)) struct record_sums copy_past(
 {
 	size_t most = n > VECTOR && can_pass(to) ? n - VECTOR : 0;
 
-	return add_sums(copy(to, from, most, true), copy(to + most, from + most, n - most, false));
+	return add_sums(copy_records(to, from, most, true),
+			copy_records(to + most, from + most, n - most, false));
 }
 
 struct record_sums record_copy_by_bsr(struct branch_log_record *to,
@@ -89,7 +90,7 @@ __attribute__((target("avx2,lzcnt"))) struct record_sums record_copy_by_pairs(
 	struct record_sums sums = {0};
 
 	if (end == first)
-		return copy(to, from, n, false);
+		return copy_records(to, from, n, false);
 	for (size_t i = first; i < end; i += PAIR) {
 		__m256i v =
 			_mm256_xor_si256(_mm256_loadu_si256((const void *)(from + i)), complement);
@@ -106,8 +107,8 @@ __attribute__((target("avx2,lzcnt"))) struct record_sums record_copy_by_pairs(
 	sums.ticks = 63 * (uint64_t)(end - first) - zeros;
 	sums.arrivals = lanes[1] + lanes[3];
 	sums.bad = _mm256_movemask_pd(_mm256_castsi256_pd(bad)) != 0;
-	return add_sums(sums, add_sums(copy(to, from, first, false),
-				       copy(to + end, from + end, n - end, false)));
+	return add_sums(sums, add_sums(copy_records(to, from, first, false),
+				       copy_records(to + end, from + end, n - end, false)));
 }
 
 /* The same lanes. */
@@ -125,7 +126,7 @@ __attribute__((target("avx512f,avx512cd"))) struct record_sums record_copy_by_ve
 	unsigned bad = 0;
 
 	if (end == first)
-		return copy(to, from, n, false);
+		return copy_records(to, from, n, false);
 	for (size_t i = first; i < end; i += VECTOR) {
 		__m512i v = _mm512_xor_si512(_mm512_loadu_si512(from + i), complement);
 
@@ -140,8 +141,8 @@ __attribute__((target("avx512f,avx512cd"))) struct record_sums record_copy_by_ve
 		63 * (uint64_t)(end - first) - (uint64_t)_mm512_mask_reduce_add_epi64(even, zeros);
 	sums.arrivals = (uint64_t)_mm512_mask_reduce_add_epi64(odd, arrivals);
 	sums.bad = bad != 0;
-	return add_sums(sums, add_sums(copy(to, from, first, false),
-				       copy(to + end, from + end, n - end, false)));
+	return add_sums(sums, add_sums(copy_records(to, from, first, false),
+				       copy_records(to + end, from + end, n - end, false)));
 }
 
 record_copy_fn *record_copy_best(const struct processor *p)

@@ -32,10 +32,10 @@ struct segment {
 	uint64_t pc;   /* first instruction */
 	uint64_t from; /* the branch instruction; of SEGMENT_FALL the last instruction. pc <= from;
 			  the code is [pc, end) */
-	uint64_t end;  /* behind it: where a not-taken conditional goes on */
-	uint64_t to;   /* target of a direct one, or where SEGMENT_FALL or a system call goes on; of
-			* an indirect one its prediction: where it leads unless a record says
-			* otherwise, 0: none, there is a record each time */
+	uint64_t end;  /* address behind it: a conditional that is not taken goes on there */
+	uint64_t to;   /* target of a direct branch; address at which SEGMENT_FALL or a system call
+			  goes on; of an indirect branch its prediction: it leads there unless a
+			  record says otherwise. 0: none, there is a record each time */
 	uint32_t born, died;
 	uint8_t kind; /* enum bt_branch_kind: JCC, JMP, CALL, RET, IJMP, ICALL, SYSCALL; or
 			 SEGMENT_FALL */

@@ -8,7 +8,7 @@
 #include "collector/record/record_observer.h"
 #include "collector/record/recording_private.h"
 #include "collector/record/snapshot.h"
-#include "collector/record/start_place.h"
+#include "collector/record/start_location.h"
 #include "collector/supervisor/program.h"
 #include "collector/tracee/call_memory.h"
 #include "collector/tracee/signal_frame.h"
@@ -117,7 +117,7 @@ void recording_on_detach(struct session *session, struct supervisor *sup, struct
 
 	(void)sup;
 	if (in_memory && task->native && task->process->space->from_addr)
-		(void)start_place_disarm(task->process->space, task->host_tid);
+		(void)start_location_disarm(task->process->space, task->host_tid);
 	replay_log_flush(&r->log);
 	RECORDING_EVENT(r, task->unit->number, DETACH, &rec);
 }

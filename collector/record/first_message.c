@@ -13,8 +13,9 @@
 #include "collector/tracee/tracee.h"
 
 enum {
-	STACK_KEPT = 16 << 10,   /* stdio has a buffer of 8 KiB there for what is not buffered */
-	BRANCHES_KEPT = 256,     /* before it, where the end keeps only the newest */
+	STACK_KEPT =
+		16 << 10,    /* stdio puts a buffer of 8 KiB there to write to unbuffered streams */
+	BRANCHES_KEPT = 256, /* branches before it, if only the newest are kept at the end */
 	WORTH_DECODING = 1 << 16 /* takes 3 ms */
 };
 
@@ -24,7 +25,7 @@ struct first_message {
 	struct bt_point point;
 	uint64_t passed;   /* entries that its history had had, about */
 	bool is_found;     /* position is known, or never will be */
-	uint64_t position; /* in the history; 0: that does not reach back to it */
+	uint64_t position; /* in the history; 0: the history does not reach back to it */
 	uint32_t depth;    /* of signal handlers */
 	struct bt_regs regs;
 	uint8_t *extended; /* lib/extended_state.h */

@@ -37,8 +37,8 @@ struct sign {
 	enum sign_extent extent;
 };
 
-/* The first in the order of a failure's functions that a library exports: what calls it has not yet
- * reported anything. */
+/* The first in the order of a failure's functions that a library exports: its callers have not
+ * reported anything yet. */
 static const struct sign signs[] = {
 	/* No sign, but where the program's own code begins. */
 	{"main", NULL, MATCH_NAME, SIGN_POINT},
@@ -65,7 +65,8 @@ static const struct sign signs[] = {
 	{"runtime.fatalpanic", NULL, MATCH_NAME, SIGN_WHOLE}, /* nobody has recovered */
 	{"runtime.throw", NULL, MATCH_NAME, SIGN_WHOLE},
 	{"runtime.fatal", NULL, MATCH_NAME, SIGN_WHOLE},
-	/* Sanitizers (compiler-rt, libgcc's copies): what instrumented code calls to report */
+	/* Sanitizers (compiler-rt, libgcc's copies): functions that instrumented code calls to
+	   report */
 	{"__asan_report_load", NULL, MATCH_PREFIX, SIGN_WHOLE},
 	{"__asan_report_store", NULL, MATCH_PREFIX, SIGN_WHOLE},
 	{"__asan_on_error", NULL, MATCH_NAME, SIGN_WHOLE}, /* before any other report is printed */
@@ -92,7 +93,7 @@ struct sign_place {
 
 struct sign_file {
 	uint64_t dev;   /* as mappings have it */
-	struct stat st; /* when it was read */
+	struct stat st; /* at the time of the reading */
 	struct sign_file *next;
 	size_t count;
 	struct sign_place *places;
@@ -109,7 +110,8 @@ struct first_signs {
 	struct function_finder finder;
 	struct asked_name *names;
 	size_t name_count;
-	/* How the table's symbols begin, by begin_bit(): a bit that is not set belongs to none. */
+	/* How the table's symbols begin, by begin_bit(): a bit that is not set belongs to none. It
+	 * only spares searches, so it is no lib/hash_table. */
 	uint64_t begins[BEGIN_BITS / 64];
 	uint32_t begin[SIGN_COUNT]; /* and each, by begin_of() */
 	struct hash_table files;    /* by inode, as mappings have it */

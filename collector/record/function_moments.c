@@ -24,7 +24,7 @@ static const struct {
 /* Of a process, for one function. */
 struct sign_budget {
 	unsigned left;
-	bool noted; /* that it was used up */
+	bool noted; /* the end of the budget is in the trace */
 };
 
 static struct sign_budget *budget_of(const struct recording *r, struct process_record *process,

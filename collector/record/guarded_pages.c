@@ -20,7 +20,7 @@ bool guarded_pages_are_at(pid_t tid, uint64_t addr)
 	return tracee_read(tid, addr, &byte, sizeof byte) != sizeof byte;
 }
 
-static bool add(struct guarded_pages *g, uint64_t start, uint64_t end)
+static bool add_range(struct guarded_pages *g, uint64_t start, uint64_t end)
 {
 	if (start >= end)
 		return true;
@@ -39,8 +39,8 @@ static bool add(struct guarded_pages *g, uint64_t start, uint64_t end)
 
 /* Takes out the part of some range that lies in [start, end). False: there is none, or `*failed`.
  */
-static bool take(struct guarded_pages *g, uint64_t start, uint64_t end, struct guarded_range *out,
-		 bool *failed)
+static bool take_range(struct guarded_pages *g, uint64_t start, uint64_t end,
+		       struct guarded_range *out, bool *failed)
 {
 	for (size_t i = 0; i < g->count; i++) {
 		struct guarded_range r = g->ranges[i];
@@ -50,18 +50,18 @@ static bool take(struct guarded_pages *g, uint64_t start, uint64_t end, struct g
 		*out = (struct guarded_range){r.start > start ? r.start : start,
 					      r.end < end ? r.end : end};
 		g->ranges[i] = g->ranges[--g->count];
-		*failed = !add(g, r.start, out->start) || !add(g, out->end, r.end);
+		*failed = !add_range(g, r.start, out->start) || !add_range(g, out->end, r.end);
 		return !*failed;
 	}
 	return false;
 }
 
-static bool forget(struct guarded_pages *g, uint64_t start, uint64_t end)
+static bool forget_range(struct guarded_pages *g, uint64_t start, uint64_t end)
 {
 	struct guarded_range r;
 	bool failed = false;
 
-	while (take(g, start, end, &r, &failed))
+	while (take_range(g, start, end, &r, &failed))
 		;
 	return !failed;
 }
@@ -80,14 +80,14 @@ static bool put_guards(const struct putting *p, uint64_t start, uint64_t end)
 	struct guarded_range r;
 	bool failed = false;
 
-	while (take(p->g, start, end, &r, &failed)) {
+	while (take_range(p->g, start, end, &r, &failed)) {
 		if (!guarded_pages_are_at(p->tid, r.start))
 			continue;
 		put_guard(p, r.start, r.end);
-		failed |= !add(&kept, r.start, r.end);
+		failed |= !add_range(&kept, r.start, r.end);
 	}
 	for (size_t i = 0; i < kept.count; i++)
-		failed |= !add(p->g, kept.ranges[i].start, kept.ranges[i].end);
+		failed |= !add_range(p->g, kept.ranges[i].start, kept.ranges[i].end);
 	guarded_pages_release(&kept);
 	return !failed;
 }
@@ -114,7 +114,7 @@ static bool put_move(const struct putting *p, const struct log_shape *s)
 {
 	const uint64_t end = s->from + (s->end - s->start), way = s->start - s->from;
 	struct guarded_pages moved = {.ranges = NULL};
-	bool ok = forget(p->g, s->start, s->end);
+	bool ok = forget_range(p->g, s->start, s->end);
 
 	for (uint64_t at = s->from; ok && at < end;) {
 		const struct guarded_range r = guarded_pages_first(p->g, at, end);
@@ -131,13 +131,13 @@ static bool put_move(const struct putting *p, const struct log_shape *s)
 
 			put_guard(p, r.start + way, r.end + way);
 			p->put(p->arg, p->tid, &left);
-			ok = add(&moved, r.start + way, r.end + way);
+			ok = add_range(&moved, r.start + way, r.end + way);
 		}
 		at = r.end;
 	}
-	ok = forget(p->g, s->from, end) && ok;
+	ok = forget_range(p->g, s->from, end) && ok;
 	for (size_t i = 0; ok && i < moved.count; i++)
-		ok = add(p->g, moved.ranges[i].start, moved.ranges[i].end);
+		ok = add_range(p->g, moved.ranges[i].start, moved.ranges[i].end);
 	guarded_pages_release(&moved);
 	return ok;
 }
@@ -152,11 +152,12 @@ bool guarded_pages_put(struct guarded_pages *g, pid_t tid, const struct log_shap
 		return put_move(&p, shape);
 	put(arg, tid, shape);
 	if (shape->guards)
-		return forget(g, shape->start, shape->end) && add(g, shape->start, shape->end);
+		return forget_range(g, shape->start, shape->end) &&
+		       add_range(g, shape->start, shape->end);
 	if (!g->count)
 		return true;
 	if (is_fresh || shape->what == BT_SHAPE_UNMAP)
-		return forget(g, shape->start, shape->end);
+		return forget_range(g, shape->start, shape->end);
 	/* Where the mapping begins, or ends, is not in the shape. */
 	return put_guards(&p, shape->downward ? 0 : shape->start,
 			  shape->is_whole ? BT_USER_END : shape->end);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* --from: tasks that are native until a place is reached. A breakpoint stands there
- * (start_place.h). When one task comes to it, all tasks of its address space are interrupted and
+/* --from: tasks that are native until the start location is reached. A breakpoint stands there
+ * (start_location.h). When one task comes to it, all tasks of its address space are interrupted and
  * start there. */
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 
 #include "collector/record/recording_private.h"
-#include "collector/record/start_place.h"
+#include "collector/record/start_location.h"
 #include "collector/space/map_syscalls.h"
 #include "collector/supervisor/detach.h"
 #include "collector/tracee/tracee.h"
@@ -50,7 +50,7 @@ static void from_reached(struct supervisor *sup, struct task *task)
 {
 	struct address_space *space = task->process->space;
 
-	(void)start_place_disarm(space, task->host_tid);
+	(void)start_location_disarm(space, task->host_tid);
 	task->regs.rip = space->from_addr;
 	tracee_set_regs(task->host_tid, &task->regs);
 	space->from_reached = space->from_addr;
@@ -83,12 +83,13 @@ static void write_start(struct recording *r, struct task *task)
 	RECORDING_EVENT(r, task->unit->number, START, &rec);
 }
 
-static void look_for_place(struct recording *r, struct task *task)
+static void look_for_location(struct recording *r, struct task *task)
 {
 	struct address_space *space = task->process->space;
 
-	space->from_missing = !start_place_insert(
-		space, task->host_tid, start_place_resolve(space, task->host_tid, r->options.from));
+	space->from_missing = !start_location_insert(
+		space, task->host_tid,
+		start_location_resolve(space, task->host_tid, r->options.from));
 	r->from_found |= !space->from_missing;
 }
 
@@ -97,17 +98,15 @@ void recording_on_program(struct session *session, struct supervisor *sup, struc
 	struct recording *r = recording_of(session);
 
 	replay_log_program(&r->log, task);
-	if (r->options.replayable) {
-		sup->backend.streams = r->log.outputs.streams;
-		sup->backend.stream_count = LOG_STREAMS;
-	}
+	if (r->options.replayable)
+		sup->backend.outputs = r->log.outputs.files;
 	if (!r->options.from || r->from_reached)
 		return;
 	task->native = true;
-	look_for_place(r, task);
+	look_for_location(r, task);
 }
 
-/* A system call of a task that runs natively while the place of --from is looked for: libraries
+/* A system call of a task that runs natively while the start location is looked for: libraries
  * come by mmap. */
 static void on_native_syscall(struct recording *r, struct supervisor *sup, struct task *task)
 {
@@ -125,10 +124,11 @@ static void on_native_syscall(struct recording *r, struct supervisor *sup, struc
 	 * breakpoint would stay. All calls are watched then. */
 	if (space->from_addr && stop == TRACEE_SYSCALL_ENTRY &&
 	    map_syscall_changes_rights(&task->syscall))
-		space->from_lifted = start_place_disarm(space, task->host_tid) ? task->host_tid : 0;
+		space->from_lifted =
+			start_location_disarm(space, task->host_tid) ? task->host_tid : 0;
 	if (space->from_lifted == task->host_tid && stop == TRACEE_SYSCALL_EXIT) {
 		space->from_lifted = 0;
-		if (!start_place_arm_again(space, task->host_tid)) {
+		if (!start_location_arm_again(space, task->host_tid)) {
 			supervisor_note(sup, task,
 					"its memory may not be looked at any more without "
 					"CAP_SYS_PTRACE: the place of --from is not watched for");
@@ -138,7 +138,7 @@ static void on_native_syscall(struct recording *r, struct supervisor *sup, struc
 	if (stop == TRACEE_SYSCALL_EXIT && space->from_missing && syscall_is(&left, SYS_mmap) &&
 	    (left.compat || task->regs.rdx & PROT_EXEC)) {
 		address_space_refresh(space, task->host_tid);
-		look_for_place(r, task);
+		look_for_location(r, task);
 	}
 	supervisor_resume_native(sup, task);
 }
@@ -192,15 +192,15 @@ static void on_first_syscall(struct supervisor *sup, struct task *task)
 /* A signal reaches a task after --from was reached by another, before it was interrupted. */
 static void on_first_signal(struct recording *r, struct supervisor *sup, struct task *task)
 {
-	uint64_t place = task->process->space->from_reached;
+	uint64_t start = task->process->space->from_reached;
 	siginfo_t info;
 
 	if (tracee_get_siginfo(task->host_tid, &info) ||
 	    tracee_get_regs(task->host_tid, &task->regs))
 		return;
-	if (is_trap_at(task, &info, place)) {
+	if (is_trap_at(task, &info, start)) {
 		/* It came to the breakpoint at the same time as the other. */
-		task->regs.rip = place;
+		task->regs.rip = start;
 		tracee_set_regs(task->host_tid, &task->regs);
 		write_start(r, task);
 		supervisor_make_ready(sup, task);

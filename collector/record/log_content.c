@@ -167,7 +167,7 @@ static struct content_copy open_copy(struct log_content *c, const char *path, co
 /* Pages that were compared. */
 struct compared {
 	uint64_t addr;   /* of the first, */
-	uint64_t offset; /* which lies there in the copy */
+	uint64_t offset; /* ... and their offset in the copy */
 	const uint8_t *memory, *copy;
 	size_t n, copy_n; /* bytes: the copy may end before the page does */
 };
@@ -305,7 +305,8 @@ void log_content_put(struct log_content *c, pid_t tid, uint64_t start, uint64_t 
 	if (file->path && !stat(file->path, &st) && S_ISREG(st.st_mode) && st.st_ino == file->ino) {
 		uint64_t size = page_up((uint64_t)st.st_size);
 
-		/* Behind its end nothing can be read, which may be a large part of the mapping. */
+		/* A large part of the mapping may lie behind the file's end, where nothing can be
+		 * read. */
 		size = size > r.offset ? size - r.offset : 0;
 		r.end = size < end - start ? start + size : end;
 		copy = open_copy(c, file->path, &st);

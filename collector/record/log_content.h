@@ -14,14 +14,14 @@
 struct log_content {
 	struct log_sink sink;
 	struct trace_writer *writer;
-	struct log_objects objects;     /* that the log has */
-	struct replaced_pages replaced; /* in the place of which the call maps a file */
+	struct log_objects objects;     /* the objects in the log */
+	struct replaced_pages replaced; /* pages that give way to a file that the call maps */
 	struct file_store store;
 	struct linked_copy {
 		char name[FILE_STORE_NAME];
 		uint64_t dev, ino; /* of the file */
 		uint64_t copy_ino; /* of the copy */
-	} * copies;                /* that the trace has, by number */
+	} * copies;                /* the trace's copies, by number */
 	uint64_t copied;           /* bytes of them */
 	size_t copy_count, copy_cap;
 	uint8_t *bytes; /* room for a piece of memory, and of a copy */

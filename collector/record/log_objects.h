@@ -9,16 +9,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/content_hash.h"
+#include "lib/content_numbers.h"
 
 struct log_objects {
-	struct log_object {
-		struct content_hash hash;
-		uint32_t number; /* from 1; 0: no object is here */
-	} * slots;               /* twice as many as objects, or more; by hash; owned */
-	size_t slot_count;       /* a power of 2, or 0 */
-	uint32_t count;
-	uint64_t bytes; /* of all */
+	struct content_numbers numbers; /* one more than those of the objects */
+	uint64_t bytes;                 /* of all objects */
 };
 
 enum log_object_is {

@@ -27,8 +27,8 @@ struct log_shape {
 	bool downward; /* it begins where the mapping at start does (PROT_GROWSDOWN) */
 	bool of_descriptor; /* they are of the file that descriptor fd is, from offset on */
 	int fd;
-	bool shared;               /* with others, who may write there */
-	uint64_t dev, ino, offset; /* that file, or another; ino 0: it is not known, or none */
+	bool shared;               /* shared with others: they may write there */
+	uint64_t dev, ino, offset; /* of that file, or of another; ino 0: not known, or none */
 	const char *path;          /* of another, in the program's own tree; NULL: not known */
 };
 
@@ -37,8 +37,8 @@ enum { LOG_SHAPES = 3 };
 /* Whether what the call does to pages is known by its arguments and its result. */
 bool log_shapes_knows(const struct tracee_syscall *call);
 
-/* Fills shapes, in the order in which they came to be, and returns how many. *heap_end: what the
- * last brk returned, 0: there was none; it is kept up to date. */
+/* Fills shapes, in the order in which they came to be, and returns their number. *heap_end: result
+ * of the last brk, 0: there was none; it is kept up to date. */
 size_t log_shapes_of_call(const struct tracee_syscall *call, uint64_t result, uint64_t *heap_end,
 			  struct log_shape shapes[LOG_SHAPES]);
 

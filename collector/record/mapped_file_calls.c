@@ -30,7 +30,7 @@ static const struct mapped_file_row {
 	uint16_t nr;
 	uint8_t fd; /* the argument that is the descriptor; BY_PATH: there is none */
 	enum changed_part part;
-	uint8_t arg; /* that the part needs */
+	uint8_t arg; /* index of the argument that tells the part, if one does */
 } rows[] = {
 	{SYS_write, 0, AT_POSITION, 0},
 	{SYS_writev, 0, AT_POSITION, 0},

@@ -11,7 +11,7 @@
 enum mapped_file_change {
 	MAPPED_FILE_NOBODY_KNOWS, /* it is no call that is known here */
 	MAPPED_FILE_SAME,         /* it changes no file that is mapped */
-	MAPPED_FILE_PART,         /* it changes a part of one, which is known at its exit */
+	MAPPED_FILE_PART,         /* it changes a part of one; the part is known at its exit */
 	MAPPED_FILE_ANY,          /* it may change any part of any */
 };
 

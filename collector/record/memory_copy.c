@@ -66,8 +66,8 @@ static struct memory_copy_range *add_range(struct memory_copy *c, uint64_t start
 	return &ranges[c->count++];
 }
 
-/* len: how much of it can be read, but for guards (guarded_pages.h): pages that cannot be read
- * between those that can. Those of a file (Linux 6.15) look like pages behind its end. */
+/* len: the bytes of it that can be read, but for guards (guarded_pages.h): pages that cannot be
+ * read between those that can. Those of a file (Linux 6.15) look like pages behind its end. */
 static bool copy_range(struct memory_copy *c, pid_t tid, uint64_t start, size_t len, size_t whole,
 		       bool is_file)
 {

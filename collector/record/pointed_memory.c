@@ -9,10 +9,9 @@
 
 enum {
 	RED_ZONE = 128,
-	OVERFLOW_MAX =
-		1
-		<< 20, /* how far below its stack rsp is looked for: the kernel's stack guard gap */
-	NEAR_BEFORE = 64, /* bytes kept before and behind an address that a register holds */
+	OVERFLOW_MAX = 1 << 20, /* bytes below its stack in which rsp is looked for: the kernel's
+				   stack guard gap */
+	NEAR_BEFORE = 64,       /* bytes kept before and behind an address that a register holds */
 	NEAR_AFTER = 192,
 	WORD_BEFORE = 16, /* the same of a word in memory */
 	WORD_AFTER = 112,

@@ -19,8 +19,8 @@ struct memory_range {
 /* The stack that sp points to, from the red zone up, at most so many bytes. */
 struct memory_range pointed_stack(const struct task *task, uint64_t sp, uint64_t most);
 
-/* Fills ranges with what the task's pointers lead to, outside of `stack`, sorted and disjoint. with
- * words: what words lead to, too. Returns their number. */
+/* Fills ranges with the memory that the task's pointers lead to, outside of `stack`, sorted and
+ * disjoint. with_words: also with the memory that words lead to. Returns their number. */
 size_t pointed_memory(const struct task *task, struct memory_range stack, bool with_words,
 		      struct memory_range ranges[POINTED_RANGES_MAX]);
 

@@ -35,7 +35,7 @@ bool present_pages_open(struct present_pages *p, pid_t tid, uint64_t start, uint
 }
 
 /* False: the kernel has no such call. */
-static bool scan(struct present_pages *p, uint64_t *start, uint64_t *end)
+static bool scan_range(struct present_pages *p, uint64_t *start, uint64_t *end)
 {
 	struct region found;
 	struct scan s = {.size = sizeof s,
@@ -90,7 +90,7 @@ bool present_pages_next(struct present_pages *p, uint64_t *start, uint64_t *end)
 {
 	if (p->at >= p->end)
 		return false;
-	if (p->by == PRESENT_PAGES_BY_SCAN && !scan(p, start, end))
+	if (p->by == PRESENT_PAGES_BY_SCAN && !scan_range(p, start, end))
 		p->by = PRESENT_PAGES_BY_ENTRIES;
 	if (p->by == PRESENT_PAGES_BY_ENTRIES)
 		read_entries(p, start, end);

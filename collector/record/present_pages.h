@@ -16,7 +16,7 @@ enum present_pages_by {
 struct present_pages {
 	int pagemap;
 	enum present_pages_by by;
-	uint64_t at, end; /* what has not been looked at */
+	uint64_t at, end; /* the range not looked at yet */
 };
 
 /* Looks at [start, end), page aligned, of tid, which is stopped. False: its page map cannot be

@@ -29,9 +29,9 @@ struct recording_options {
 	size_t stop_point_count;
 	const char *const *functions; /* moments at their entries are kept, too (first_signs.h) */
 	size_t function_count;
-	bool replayable;   /* a log is kept by which it can be run again (replay_log.h) */
+	bool replayable;   /* a log is kept, for replays (replay_log.h) */
 	uint64_t log_size; /* then: bytes at which it ends */
-	const char *cache; /* then: where copies of mapped files are kept; NULL: nowhere */
+	const char *cache; /* then: the directory for copies of mapped files; NULL: none */
 };
 
 struct recording {

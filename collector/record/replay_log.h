@@ -37,20 +37,20 @@ struct replay_log {
 	struct bt_record_log_call execution;
 	struct guarded_pages guards;  /* of the program */
 	struct log_shape detached;    /* the mapping that a shmdt removes; end 0: it is no shmdt */
-	struct syscall_ranges ranges; /* that the call may write; in room */
+	struct syscall_ranges ranges; /* ranges that the call may write; in room */
 	struct syscall_range *room;   /* of SYSCALL_RANGES_ENOUGH; owned */
 	struct mapped_file_call file; /* the call's change of mapped files */
-	enum memory_copy_of compares; /* of what no row says what the call may write in it */
-	struct memory_copy before;    /* that, at the entry */
+	enum memory_copy_of compares; /* memory to compare, if no row tells the outputs */
+	struct memory_copy before;    /* its bytes at the entry */
 	struct log_content content;   /* of mappings */
-	struct buf calls;             /* made without a stop, which are still to be written: */
+	struct buf calls;             /* calls made without a stop, still to be written: */
 	uint64_t calls_tick;          /* the tick of the first, */
 	struct log_calls_codec codec; /* the state behind the last call */
 	struct log_outputs outputs;
 };
 
-/* Keeps a log from now on, in w: of `most` bytes, and what one block more has. cache: where copies
- * of mapped files are (file_store.h); NULL: nowhere. l stays where it is. */
+/* Keeps a log from now on, in w: of `most` bytes, and what one block more has. cache: the directory
+ * of copies of mapped files (file_store.h); NULL: none. l stays where it is. */
 void replay_log_init(struct replay_log *l, struct trace_writer *w, uint64_t most,
 		     const char *cache);
 void replay_log_release(struct replay_log *l);

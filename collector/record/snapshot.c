@@ -29,7 +29,7 @@ struct snapshot_extent {
 	bool full;         /* all threads, the whole history */
 	uint64_t branches; /* else: so many of the newest */
 	uint64_t stack;    /* bytes of the task's */
-	bool words;        /* what words of its memory point to */
+	bool words;        /* memory that words of the kept memory point to is kept, too */
 	uint64_t decoded;  /* it is the task's last: of its records those of so many branches, at
 			      least, are decoded; 0: all */
 };

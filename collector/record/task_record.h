@@ -15,10 +15,10 @@
 struct process_record {
 	bool fatal_kept;       /* its fatal snapshot has been taken */
 	unsigned request_mark; /* of the last request for a snapshot of it (recording.request) */
-	bool main_told;        /* that a task has entered main */
+	bool main_told;        /* a task's entry of main has been recorded */
 	struct first_message *message; /* held; NULL: none */
 	struct sign_budget *signs;     /* by first sign; NULL: at none was it stopped */
-	uint64_t rearm_at; /* when signs that were disarmed are armed again; 0: none was */
+	uint64_t rearm_at; /* time at which disarmed signs are armed again; 0: none is disarmed */
 };
 
 /* Of a task: task->record. */
@@ -34,11 +34,11 @@ struct task_record {
 	uint64_t history_counted; /* bytes of its history, as counted in recording.history_used */
 
 	const struct stop_point *stop_point, *stop_points_end; /* the next of --snap-at, in order */
-	enum backend_reach reach; /* how near to it the task is stopped */
+	enum backend_reach reach; /* precision of the stop there, as the backend gave it */
 
 	/* Snapshots. */
 	bool halted;          /* for the one that is being taken */
-	int64_t bucket;       /* rate limit of handled events: what may be spent on them */
+	int64_t bucket;       /* rate limit of handled events: the credit that they have left */
 	uint64_t bucket_time; /* 0: not begun */
 	uint64_t suppressed[BT_SNAPSHOT_KINDS];
 	struct {

@@ -27,7 +27,7 @@ static uint64_t bits_that_count(unsigned i)
 		       : UINT64_MAX;
 }
 
-static bool differs(const struct bt_regs *a, const struct bt_regs *b, unsigned i)
+static bool register_differs(const struct bt_regs *a, const struct bt_regs *b, unsigned i)
 {
 	return (bt_regs_get(a, i) ^ bt_regs_get(b, i)) & bits_that_count(i);
 }
@@ -35,7 +35,7 @@ static bool differs(const struct bt_regs *a, const struct bt_regs *b, unsigned i
 bool divergence_regs_differ(const struct bt_regs *a, const struct bt_regs *b)
 {
 	for (unsigned i = 0; i < BT_REG_COUNT; i++)
-		if (differs(a, b, i))
+		if (register_differs(a, b, i))
 			return true;
 	return false;
 }
@@ -49,7 +49,7 @@ void divergence_came(struct divergence *d, const char *came)
 	if (same[d->kind] && !strcmp(d->expected, came))
 		came = same[d->kind];
 	snprintf(d->came, sizeof d->came, "%s", came);
-	/* Output is looked at behind its call, which was met: there the task has gone on. */
+	/* Output is looked at behind its call: the call was met, and the task has gone on since. */
 	if (d->kind == DIVERGENCE_OUTPUT) {
 		d->came_at = d->expected_at;
 		d->has_regs = false;
@@ -91,7 +91,7 @@ void divergence_print(const struct divergence *d, FILE *to)
 		fprintf(to, "  point: expected %s, got %s\n", expected, came);
 	}
 	for (unsigned i = 0; d->has_regs && i < BT_REG_COUNT; i++)
-		if (differs(&d->expected_regs, &d->came_regs, i))
+		if (register_differs(&d->expected_regs, &d->came_regs, i))
 			fprintf(to, "  %s: expected 0x%" PRIx64 ", got 0x%" PRIx64 "\n",
 				bt_reg_info[i].name, bt_regs_get(&d->expected_regs, i),
 				bt_regs_get(&d->came_regs, i));
@@ -141,7 +141,7 @@ void divergence_print_json(const struct divergence *d, FILE *to)
 	}
 	fputs(", \"registers\": [", to);
 	for (unsigned i = 0; d->has_regs && i < BT_REG_COUNT; i++) {
-		if (!differs(&d->expected_regs, &d->came_regs, i))
+		if (!register_differs(&d->expected_regs, &d->came_regs, i))
 			continue;
 		fprintf(to,
 			"%s{\"name\": \"%s\", \"expected\": \"0x%" PRIx64

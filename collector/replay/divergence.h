@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The first place at which a replay is not as the recording was: what was expected there, and what
+/* The first difference between a replay and its recording: what was expected there, and what
  * came. Found by the session that replays; printed by the command. */
 #ifndef BT_DIVERGENCE_H
 #define BT_DIVERGENCE_H
@@ -38,9 +38,9 @@ struct divergence {
 			 */
 	uint32_t task;
 	char expected[80], came[80]; /* events */
-	char cause[160];             /* what it may come of; empty: nothing is known */
+	char cause[160];             /* a possible cause; empty: none is known */
 	bool has_points;
-	bool ticks_only; /* nothing else is known of the points */
+	bool ticks_only; /* only the ticks of the points are known */
 	struct bt_point expected_at, came_at;
 	bool has_regs;
 	struct bt_regs expected_regs, came_regs;

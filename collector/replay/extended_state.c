@@ -4,7 +4,7 @@
 #include <string.h>
 
 enum {
-	LEGACY = 512, /* x87 and SSE, which lie at the same place everywhere */
+	LEGACY = 512, /* x87 and SSE: on each processor at the same offsets */
 	IN_USE = LEGACY,
 	BEHIND_HEADER = 576,
 	FIRST = 2, /* state, of those behind the header */
@@ -12,19 +12,19 @@ enum {
 	LEAF_STATES = 0xd,
 };
 
-struct state_place {
+struct state_component {
 	uint64_t at, size; /* size 0: the state is not there */
 };
 
-static struct state_place place_of(const struct processor_offer *o, uint32_t state)
+static struct state_component component_of(const struct processor_offer *o, uint32_t state)
 {
 	for (size_t i = 0; i < o->count; i++)
 		if (o->leaves[i].leaf == LEAF_STATES && o->leaves[i].subleaf == state)
-			return (struct state_place){o->leaves[i].ebx, o->leaves[i].eax};
-	return (struct state_place){0};
+			return (struct state_component){o->leaves[i].ebx, o->leaves[i].eax};
+	return (struct state_component){0};
 }
 
-static bool is_within(const struct state_place *p, size_t n)
+static bool is_within(const struct state_component *p, size_t n)
 {
 	return p->size && p->at >= BEHIND_HEADER && p->at + p->size <= n;
 }
@@ -43,7 +43,7 @@ bool extended_state_convert(const struct processor_offer *then, const struct pro
 		return false;
 	memcpy(out + IN_USE, &in_use, sizeof in_use);
 	for (uint32_t i = FIRST; i < STATES; i++) {
-		struct state_place from = place_of(then, i), to = place_of(here, i);
+		struct state_component from = component_of(then, i), to = component_of(here, i);
 
 		if (!(in_use >> i & 1))
 			continue;

@@ -147,7 +147,7 @@ uint64_t host_usual_memory(void)
 		       : (machine.totalram + machine.totalswap) * (uint64_t)machine.mem_unit;
 }
 
-static int confine(pid_t tid, uint64_t memory, struct bt_error *err)
+static int confine_thread(pid_t tid, uint64_t memory, struct bt_error *err)
 {
 	const uint64_t all[6] = {0, UINT32_MAX, 0};
 	struct tracee_lent lent;
@@ -175,7 +175,7 @@ int host_confine(pid_t tid, uint64_t memory, struct bt_error *err)
 	int rc;
 
 	(void)hold_signals(tid);
-	rc = confine(tid, memory, err);
+	rc = confine_thread(tid, memory, err);
 	(void)!tracee_set_mask(tid, 0);
 	return rc;
 }

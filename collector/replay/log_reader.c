@@ -66,17 +66,17 @@ void log_reader_close(struct log_reader *l)
 	*l = (struct log_reader){0};
 }
 
-static bool ends(struct log_item *item, const char *reason)
+static bool item_ends(struct log_item *item, const char *reason)
 {
 	item->over = true;
 	snprintf(item->reason, sizeof item->reason, "%.199s", reason);
 	return false;
 }
 
-static bool ends_full(struct log_item *item)
+static bool item_ends_full(struct log_item *item)
 {
 	item->full = true;
-	return ends(item, "out of memory");
+	return item_ends(item, "out of memory");
 }
 
 /* The slice of an effect, which lives as long as the cursor's block. NULL: it has none. */
@@ -108,6 +108,8 @@ static bool take_effect(struct log_item *item, uint64_t most, const struct bt_re
 		e->u.shape = rec->u.log_shape;
 	else if (rec->kind == BT_RECORD_LOG_STATE)
 		e->u.state = rec->u.log_state;
+	else if (rec->kind == BT_RECORD_LOG_UNSEEN)
+		e->u.unseen = rec->u.log_unseen;
 	else
 		e->u.output = rec->u.log_output;
 	bytes = bytes_of(e);
@@ -132,10 +134,10 @@ static void item_clear(struct log_item *item)
 	buf_reset(&item->bytes);
 }
 
-static bool ends_damaged(struct log_item *item, const char *reason)
+static bool item_ends_damaged(struct log_item *item, const char *reason)
 {
 	item->damage = BT_E_CORRUPT;
-	return ends(item, reason);
+	return item_ends(item, reason);
 }
 
 /* Makes what is in memory behind a LOG_OBJECT or LOG_AGAIN a LOG_DATA. False: the log ends there.
@@ -150,18 +152,18 @@ static bool take_object(struct log_reader *l, struct log_item *item, const struc
 		d->bytes = rec->u.log_object.bytes;
 		switch (met_objects_keep(&l->objects, d->bytes)) {
 		case MET_OBJECT_TOO_MUCH:
-			return ends_damaged(item, "more objects than a log may have");
+			return item_ends_damaged(item, "more objects than a log may have");
 		case MET_OBJECT_NO_MEMORY:
-			return ends_full(item);
+			return item_ends_full(item);
 		case MET_OBJECT_KEPT:
 			break;
 		}
 	} else {
 		d->addr = rec->u.log_again.addr;
 		if (!met_objects_get(&l->objects, rec->u.log_again.object, &d->bytes))
-			return ends_damaged(item, "an object that it does not have");
+			return item_ends_damaged(item, "an object that it does not have");
 	}
-	return take_effect(item, l->most, &data) || ends_full(item);
+	return take_effect(item, l->most, &data) || item_ends_full(item);
 }
 
 /* The same of a LOG_PIECE. */
@@ -172,8 +174,8 @@ static bool take_piece(struct log_reader *l, struct log_item *item,
 	char why[100];
 
 	if (!mapped_copies_get(&l->copies, l->trace, piece, &data.u.log_data.bytes, why))
-		return ends_damaged(item, why);
-	return take_effect(item, l->most, &data) || ends_full(item);
+		return item_ends_damaged(item, why);
+	return take_effect(item, l->most, &data) || item_ends_full(item);
 }
 
 /* Reads the next item at the cursor: an event with its effects; the end of the log; or a record of
@@ -191,9 +193,10 @@ static void read_item(struct log_reader *l, struct log_item *item)
 		case BT_RECORD_LOG_SHAPE:
 		case BT_RECORD_LOG_STATE:
 		case BT_RECORD_LOG_OUTPUT:
+		case BT_RECORD_LOG_UNSEEN:
 			if (take_effect(item, l->most, &rec))
 				break;
-			(void)ends_full(item);
+			(void)item_ends_full(item);
 			return;
 		case BT_RECORD_LOG_OBJECT:
 		case BT_RECORD_LOG_AGAIN:
@@ -231,7 +234,7 @@ static void read_item(struct log_reader *l, struct log_item *item)
 		}
 	}
 	item->cut_off = rc == 0 || rc == -BT_E_TRUNCATED;
-	(void)ends(item, item->cut_off ? "the recorder was cut off there" : err.text);
+	(void)item_ends(item, item->cut_off ? "the recorder was cut off there" : err.text);
 	item->damage = item->cut_off ? 0 : err.code;
 }
 
@@ -361,7 +364,7 @@ static bool fill_queue(struct log_reader *l)
 	struct log_queue *q = &l->queue;
 
 	if (!queue_begin(q))
-		return ends_full(&l->now);
+		return item_ends_full(&l->now);
 	queue_decode(q);
 	while (!q->rest.len && !l->has_behind) {
 		read_item(l, &l->behind);
@@ -376,7 +379,7 @@ static bool fill_queue(struct log_reader *l)
 		return true;
 	l->now.full = !q->corrupt;
 	l->now.damage = q->corrupt ? BT_E_CORRUPT : 0;
-	return ends(&l->now, q->corrupt ? "calls that make no sense" : "out of memory");
+	return item_ends(&l->now, q->corrupt ? "calls that make no sense" : "out of memory");
 }
 
 static bool take_shape(struct log_item *item, uint64_t most,
@@ -421,16 +424,16 @@ static bool take_call(struct log_reader *l)
 	l->arg_count = call->arg_count;
 	if (l->queue.shapes[l->queue.next].end &&
 	    !take_shape(&l->now, l->most, &l->queue.shapes[l->queue.next]))
-		return ends_full(&l->now);
+		return item_ends_full(&l->now);
 	if (call->output.stream && !take_output(&l->now, l->most, &call->output))
-		return ends_full(&l->now);
+		return item_ends_full(&l->now);
 	for (unsigned i = 0; i < call->data_count; i++) {
 		const struct bt_record data = {
 			.kind = BT_RECORD_LOG_DATA,
 			.u.log_data = {.addr = call->data[i].addr, .bytes = call->data[i].bytes}};
 
 		if (!take_effect(&l->now, l->most, &data))
-			return ends_full(&l->now);
+			return item_ends_full(&l->now);
 	}
 	return true;
 }

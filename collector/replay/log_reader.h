@@ -14,12 +14,14 @@
 #include "lib/buf.h"
 
 struct log_effect {
-	uint16_t kind; /* enum bt_record_kind: LOG_DATA, LOG_SHAPE, LOG_STATE, LOG_OUTPUT */
+	uint16_t kind; /* enum bt_record_kind: LOG_DATA, LOG_SHAPE, LOG_STATE, LOG_OUTPUT,
+			  LOG_UNSEEN */
 	union {
 		struct bt_record_log_data data;
 		struct bt_record_log_shape shape;
 		struct bt_record_log_state state;
 		struct bt_record_log_output output;
+		struct bt_record_log_unseen unseen;
 	} u;
 	size_t bytes_at; /* in log_item.bytes, of its slice */
 };
@@ -32,7 +34,7 @@ struct log_item {
 	struct buf bytes; /* of the effects */
 	bool over;        /* event is none: reason says why */
 	char reason[200];
-	enum bt_error_code damage; /* then: what is wrong with the bytes of the log; 0: nothing */
+	enum bt_error_code damage; /* then: the damage in the log's bytes; 0: none */
 	bool full;                 /* there is no memory for the effects of an event */
 	bool cut_off;              /* the recorder did not get to the log's end */
 };

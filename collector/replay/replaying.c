@@ -32,23 +32,23 @@ static struct replaying *replaying_of(struct session *session)
 }
 
 /* Nothing more is to come: ends the host. */
-static void finish(struct replaying *r, const struct task *task)
+static void replay_finish(struct replaying *r, const struct task *task)
 {
 	r->done = true;
 	kill(task->process->host_pid, SIGKILL);
 }
 
-static void fail_as(struct replaying *r, const struct task *task, enum bt_error_code code,
-		    const char *what)
+static void replay_fail(struct replaying *r, const struct task *task, enum bt_error_code code,
+			const char *what)
 {
 	bt_fail(&r->failure, code, 0, "%s", what);
-	finish(r, task);
+	replay_finish(r, task);
 }
 
 /* ---- What came, and what was to come ---- */
 
-static void diverge(struct replaying *r, struct task *task, enum divergence_kind kind,
-		    const char *came)
+static void replay_diverge(struct replaying *r, struct task *task, enum divergence_kind kind,
+			   const char *came)
 {
 	struct divergence *d = &r->divergence;
 	const struct bt_regs *regs = log_event_regs(&r->log.now.event);
@@ -70,23 +70,23 @@ static void diverge(struct replaying *r, struct task *task, enum divergence_kind
 		d->expected_regs = *regs;
 	log_event_name(&r->log.now.event, d->expected);
 	divergence_came(d, came);
-	finish(r, task);
+	replay_finish(r, task);
 }
 
 /* The present event, a call that was answered without a stop, was made at another tick. The task
  * has gone on since: where it was else is not known. */
-static void diverge_in_tick(struct replaying *r, struct task *task, uint64_t tick)
+static void replay_diverge_in_tick(struct replaying *r, struct task *task, uint64_t tick)
 {
 	if (r->divergence.kind)
 		return;
-	diverge(r, task, DIVERGENCE_POINT, "the call at another tick");
+	replay_diverge(r, task, DIVERGENCE_POINT, "the call at another tick");
 	r->divergence.ticks_only = true;
 	r->divergence.came_at.tick = tick;
 	r->divergence.has_regs = false;
 }
 
 /* Compares where the task is with the present event. False: it has diverged. */
-static bool meet(struct replaying *r, struct task *task, const char *came)
+static bool replay_meet_event(struct replaying *r, struct task *task, const char *came)
 {
 	const struct bt_regs *regs = log_event_regs(&r->log.now.event);
 	struct bt_point now = task_point(task);
@@ -94,9 +94,9 @@ static bool meet(struct replaying *r, struct task *task, const char *came)
 	if (r->log.of_calls)
 		log_reader_complete(&r->log, task);
 	if (!bt_point_is(&now, log_event_point(&r->log.now.event)))
-		diverge(r, task, DIVERGENCE_POINT, came);
+		replay_diverge(r, task, DIVERGENCE_POINT, came);
 	else if (regs && divergence_regs_differ(regs, &task->regs))
-		diverge(r, task, DIVERGENCE_REGISTERS, came);
+		replay_diverge(r, task, DIVERGENCE_REGISTERS, came);
 	else
 		return true;
 	return false;
@@ -113,10 +113,10 @@ static void fail_without_room(struct replaying *r, const struct task *task,
 	snprintf(text, sizeof text,
 		 "no room for %" PRIu64
 		 " MB that the recorded program had: a replay may have %" PRIu64
-		 " MB of addresses here (--memory-limit SIZE)",
+		 " MB of addresses here",
 		 (s->end - s->start) >> 20, r->options.memory >> 20);
 	bt_fail(&r->failure, BT_E_NO_MEMORY, 0, "%s", text);
-	finish(r, task);
+	replay_finish(r, task);
 }
 
 /* The bytes that the program writes for its user. False: it has diverged. */
@@ -125,7 +125,7 @@ static bool tell_output(struct replaying *r, struct task *task, const struct log
 	struct memory_difference differs;
 
 	if (!output_is_there(&r->log, e, task->host_tid, &differs)) {
-		diverge(r, task, DIVERGENCE_OUTPUT, "other bytes that it writes");
+		replay_diverge(r, task, DIVERGENCE_OUTPUT, "other bytes that it writes");
 		r->divergence.memory = differs;
 		return false;
 	}
@@ -147,7 +147,7 @@ static bool has_all_output(struct replaying *r, struct task *task)
 		return true;
 	snprintf(came, sizeof came, "%" PRIu64 " bytes of output, where it wrote %" PRIu64, bytes,
 		 event->u.log_call.result);
-	diverge(r, task, DIVERGENCE_OUTPUT, came);
+	replay_diverge(r, task, DIVERGENCE_OUTPUT, came);
 	return false;
 }
 
@@ -159,7 +159,7 @@ static bool apply_effect(struct replaying *r, struct task *task, const struct lo
 	if (result == HOST_FULL)
 		fail_without_room(r, task, &e->u.shape);
 	else if (result != HOST_DONE)
-		diverge(r, task, DIVERGENCE_EFFECT, "an effect that cannot be applied");
+		replay_diverge(r, task, DIVERGENCE_EFFECT, "an effect that cannot be applied");
 	return result == HOST_DONE;
 }
 
@@ -170,7 +170,7 @@ static bool set_regs(struct replaying *r, struct task *task)
 	int rc = tracee_set_regs(task->host_tid, &task->regs);
 
 	if (rc == -BT_E_UNSUPPORTED)
-		diverge(r, task, DIVERGENCE_EFFECT, "registers that cannot be set");
+		replay_diverge(r, task, DIVERGENCE_EFFECT, "registers that cannot be set");
 	return !rc;
 }
 
@@ -190,26 +190,26 @@ static bool apply_effects(struct replaying *r, struct task *task)
 
 /* ---- Places ---- */
 
-/* The next place, if it is a point of the task's; NULL: it is none. raised: a signal has been
+/* The next destination, if it is a point of the task's; NULL: it is none. raised: a signal has been
  * raised. */
-static const struct place *next_point(const struct replaying *r, const struct task *task,
-				      bool raised)
+static const struct destination *next_point(const struct replaying *r, const struct task *task,
+					    bool raised)
 {
-	const struct place *p = r->options.places + r->place;
+	const struct destination *p = r->options.destinations + r->destination;
 
-	return r->place < r->options.place_count && p->kind != PLACE_END &&
+	return r->destination < r->options.destination_count && p->kind != DESTINATION_END &&
 			       p->at.task == task->number && (raised || !p->raised)
 		       ? p
 		       : NULL;
 }
 
-/* Sets the task's stop point: the first of the next place, the next event, and the next pause. */
+/* Sets the task's stop point: the first of the next destination, event and pause. */
 static void set_stop_point(struct replaying *r, struct supervisor *sup, struct task *task)
 {
-	const struct place *p = next_point(r, task, false);
+	const struct destination *p = next_point(r, task, false);
 	const struct stop_point *first = &r->next;
 
-	if (r->options.pause && r->place) {
+	if (r->options.pause && r->destination) {
 		r->pause = (struct stop_point){.task = task->number,
 					       .at.tick = task_tick(task) + r->options.pause};
 		if (stop_point_compare(&r->pause, first) < 0)
@@ -220,28 +220,28 @@ static void set_stop_point(struct replaying *r, struct supervisor *sup, struct t
 	sup->backend.ops->stop_at(&sup->backend, task, first);
 }
 
-/* The task is at the next place. */
-static void come_to_place(struct replaying *r, struct supervisor *sup, struct task *task)
+/* The task is at the next destination. */
+static void come_to_destination(struct replaying *r, struct supervisor *sup, struct task *task)
 {
-	r->options.on_place(r->options.arg, sup, task, r->place++);
+	r->options.on_destination(r->options.arg, sup, task, r->destination++);
 }
 
-/* The task stands between two instructions, or where an event comes: serves the places that are
- * there. False: the replay ends here. */
-static bool serve_places(struct replaying *r, struct supervisor *sup, struct task *task,
-			 bool raised)
+/* The task stands between two instructions, or where an event comes: serves destinations there.
+ * False: the replay ends here. */
+static bool serve_destinations(struct replaying *r, struct supervisor *sup, struct task *task,
+			       bool raised)
 {
 	enum stop_point_side side;
-	const struct place *p;
+	const struct destination *p;
 
 	while ((p = next_point(r, task, raised)) &&
 	       (side = stop_point_side_of(&p->at, task)) != STOP_POINT_AHEAD) {
 		r->passed = side == STOP_POINT_PASSED;
 		if (!r->passed)
-			come_to_place(r, sup, task);
-		if (r->passed || r->place == r->options.place_count) {
+			come_to_destination(r, sup, task);
+		if (r->passed || r->destination == r->options.destination_count) {
 			sup->backend.ops->stop_at(&sup->backend, task, NULL);
-			finish(r, task);
+			replay_finish(r, task);
 			return false;
 		}
 		set_stop_point(r, sup, task);
@@ -252,10 +252,11 @@ static bool serve_places(struct replaying *r, struct supervisor *sup, struct tas
 /* Nothing more of the log is to come. */
 static void serve_end(struct replaying *r, struct supervisor *sup, struct task *task)
 {
-	const struct place *p = r->options.places + r->place;
+	const struct destination *p = r->options.destinations + r->destination;
 
-	if (r->place < r->options.place_count && p->kind == PLACE_END && !r->log.now.damage)
-		come_to_place(r, sup, task);
+	if (r->destination < r->options.destination_count && p->kind == DESTINATION_END &&
+	    !r->log.now.damage)
+		come_to_destination(r, sup, task);
 }
 
 /* ---- The next event ---- */
@@ -316,7 +317,7 @@ static struct stop_point stop_behind_calls(const struct replaying *r, const stru
 }
 
 /* Goes on to the next event that means something, and sets the stop point that it needs. */
-static void advance(struct replaying *r, struct supervisor *sup, struct task *task)
+static void replay_advance(struct replaying *r, struct supervisor *sup, struct task *task)
 {
 	bool more;
 
@@ -331,12 +332,12 @@ static void advance(struct replaying *r, struct supervisor *sup, struct task *ta
 	if (!more) {
 		sup->backend.ops->stop_at(&sup->backend, task, NULL);
 		serve_end(r, sup, task);
-		finish(r, task);
+		replay_finish(r, task);
 		return;
 	}
 	/* A handler is entered for a signal, whose event comes before. */
 	if (r->log.now.event.kind == BT_RECORD_LOG_HANDLER && !r->delivers) {
-		diverge(r, task, DIVERGENCE_EVENT, "no signal");
+		replay_diverge(r, task, DIVERGENCE_EVENT, "no signal");
 		return;
 	}
 	r->next = stop_of(task, &r->log.now.event);
@@ -347,41 +348,41 @@ static void advance(struct replaying *r, struct supervisor *sup, struct task *ta
 	set_stop_point(r, sup, task);
 }
 
-static void note_end(struct replaying *r, struct supervisor *sup, struct task *task)
+static void replay_note_end(struct replaying *r, struct supervisor *sup, struct task *task)
 {
 	const struct bt_record_log_exit *e = &r->log.now.event.u.log_exit;
 
 	r->end = (struct task_end){.kind = (enum bt_exit_kind)e->kind, .status = (int)e->status};
 	r->events++;
 	serve_end(r, sup, task);
-	finish(r, task);
+	replay_finish(r, task);
 }
 
 /* The present event is a signal that the task has come to. If a handler was entered, the task
  * stands at its first instruction behind this. */
-static void deliver(struct replaying *r, struct supervisor *sup, struct task *task)
+static void replay_deliver_signal(struct replaying *r, struct supervisor *sup, struct task *task)
 {
 	struct bt_branch entry = {
 		.kind = BT_BRANCH_ASYNC, .flags = BT_BRANCH_TAKEN, .from = task->regs.rip};
 	bool handled = r->log.now.event.u.log_signal.action == BT_ACTION_HANDLER;
 
 	r->delivers = true;
-	advance(r, sup, task);
+	replay_advance(r, sup, task);
 	r->delivers = false;
 	if (r->done)
 		return;
 	/* SIGKILL may come before a handler is entered, or before the recorder hears of that. */
 	if (r->log.now.event.kind == BT_RECORD_LOG_EXIT &&
 	    (!handled || r->log.now.event.u.log_exit.kind == BT_EXIT_SIGNAL)) {
-		note_end(r, sup, task);
+		replay_note_end(r, sup, task);
 		return;
 	}
 	if (!handled) {
-		diverge(r, task, DIVERGENCE_EVENT, "a deadly signal");
+		replay_diverge(r, task, DIVERGENCE_EVENT, "a deadly signal");
 		return;
 	}
 	if (r->log.now.event.kind != BT_RECORD_LOG_HANDLER) {
-		diverge(r, task, DIVERGENCE_EVENT, "a signal with a handler");
+		replay_diverge(r, task, DIVERGENCE_EVENT, "a signal with a handler");
 		return;
 	}
 	if (!apply_effects(r, task))
@@ -389,8 +390,8 @@ static void deliver(struct replaying *r, struct supervisor *sup, struct task *ta
 	entry.to = task->regs.rip;
 	task_epoch(task);
 	task_branch(task, &entry, false);
-	if (meet(r, task, "the handler"))
-		advance(r, sup, task);
+	if (replay_meet_event(r, task, "the handler"))
+		replay_advance(r, sup, task);
 }
 
 /* ---- Operations ---- */
@@ -408,7 +409,7 @@ static void on_program(struct session *session, struct supervisor *sup, struct t
 	struct replaying *r = replaying_of(session);
 
 	if (host_confine(task->host_tid, r->options.memory, &r->failure)) {
-		finish(r, task);
+		replay_finish(r, task);
 		return;
 	}
 	task->process->filter_is_ours = true;
@@ -416,20 +417,20 @@ static void on_program(struct session *session, struct supervisor *sup, struct t
 		bt_fail(&r->failure, r->log.now.cut_off ? BT_E_TRUNCATED : BT_E_CORRUPT, 0,
 			r->log.now.cut_off ? "the log was cut off before the program began"
 					   : "the log does not begin with a program");
-		finish(r, task);
+		replay_finish(r, task);
 		return;
 	}
 	if (r->log.now.event.u.log.version > BT_LOG_VERSION) {
-		fail_as(r, task, BT_E_UNSUPPORTED, "the log is of a later version of btrec");
+		replay_fail(r, task, BT_E_UNSUPPORTED, "the log is of a later version of btrec");
 		return;
 	}
 	r->tells_saved_parts = r->log.now.event.u.log.version >= BT_LOG_SAVED_PARTS;
 	if (!apply_effects(r, task))
 		return;
 	address_space_refresh(task->process->space, task->host_tid);
-	if (!meet(r, task, "the beginning"))
+	if (!replay_meet_event(r, task, "the beginning"))
 		return;
-	advance(r, sup, task);
+	replay_advance(r, sup, task);
 	r->begun = true;
 }
 
@@ -447,7 +448,7 @@ static void on_stop_point(struct session *session, struct supervisor *sup, struc
 {
 	struct replaying *r = replaying_of(session);
 
-	if (!serve_places(r, sup, task, false))
+	if (!serve_destinations(r, sup, task, false))
 		return;
 	if (task->stop_point == &r->pause)
 		set_stop_point(r, sup, task);
@@ -458,17 +459,17 @@ static void on_stop_point(struct session *session, struct supervisor *sup, struc
 		return;
 	if (side != STOP_POINT_HERE || !r->stops) {
 		sup->backend.ops->stop_at(&sup->backend, task, NULL);
-		diverge(r, task, DIVERGENCE_POINT, "a point behind it");
+		replay_diverge(r, task, DIVERGENCE_POINT, "a point behind it");
 		return;
 	}
 	if (r->log.now.event.kind == BT_RECORD_LOG_EXIT) {
 		sup->backend.ops->stop_at(&sup->backend, task, NULL);
-		note_end(r, sup, task);
+		replay_note_end(r, sup, task);
 		return;
 	}
 	effects_begin_signal(r, task);
-	if (meet(r, task, "its point") && serve_places(r, sup, task, true))
-		deliver(r, sup, task);
+	if (replay_meet_event(r, task, "its point") && serve_destinations(r, sup, task, true))
+		replay_deliver_signal(r, sup, task);
 	if (r->done)
 		sup->backend.ops->stop_at(&sup->backend, task, NULL);
 }
@@ -481,8 +482,9 @@ static void raise_instead(struct replaying *r, struct supervisor *sup, struct ta
 {
 	task->regs = r->log.now.event.u.log_signal.regs;
 	task->regs.orig_rax = UINT64_MAX;
-	if (set_regs(r, task) && serve_places(r, sup, task, true) && meet(r, task, "its point"))
-		deliver(r, sup, task);
+	if (set_regs(r, task) && serve_destinations(r, sup, task, true) &&
+	    replay_meet_event(r, task, "its point"))
+		replay_deliver_signal(r, sup, task);
 }
 
 static void on_instruction(struct session *session, struct supervisor *sup, struct task *task)
@@ -503,17 +505,17 @@ static void on_instruction(struct session *session, struct supervisor *sup, stru
 		return;
 	}
 	if (r->log.now.event.kind != BT_RECORD_LOG_INSTRUCTION) {
-		diverge(r, task, DIVERGENCE_EVENT, came);
+		replay_diverge(r, task, DIVERGENCE_EVENT, came);
 		return;
 	}
 	/* rcx may be a result. */
 	task->regs.rcx = i->regs.rcx;
-	if (!meet(r, task, came) || !apply_effects(r, task))
+	if (!replay_meet_event(r, task, came) || !apply_effects(r, task))
 		return;
 	task->regs = i->regs;
 	task->regs.orig_rax = UINT64_MAX;
 	if (set_regs(r, task))
-		advance(r, sup, task);
+		replay_advance(r, sup, task);
 }
 
 static bool ends_task(const struct task *task)
@@ -526,24 +528,24 @@ static void on_syscall_enter(struct session *session, struct supervisor *sup, st
 	struct replaying *r = replaying_of(session);
 	char came[80], name[SYSCALL_NAME_MAX];
 
-	if (r->done || (r->begun && !serve_places(r, sup, task, false)))
+	if (r->done || (r->begun && !serve_destinations(r, sup, task, false)))
 		return;
 	snprintf(came, sizeof came, "the system call %s", syscall_name(task->syscall.nr, name));
 	if (r->log.now.event.kind == BT_RECORD_LOG_EXIT && ends_task(task)) {
-		if (meet(r, task, came)) /* the last look at its memory */
+		if (replay_meet_event(r, task, came)) /* the last look at its memory */
 			serve_end(r, sup, task);
 		return;
 	}
 	/* A signal that was never delivered ended it in the call. */
 	if (r->log.now.event.kind == BT_RECORD_LOG_EXIT && r->stops) {
-		if (meet(r, task, came))
-			note_end(r, sup, task);
+		if (replay_meet_event(r, task, came))
+			replay_note_end(r, sup, task);
 		return;
 	}
 	if (r->log.now.event.kind != BT_RECORD_LOG_CALL)
-		diverge(r, task, DIVERGENCE_EVENT, came);
+		replay_diverge(r, task, DIVERGENCE_EVENT, came);
 	else
-		(void)meet(r, task, came);
+		(void)replay_meet_event(r, task, came);
 }
 
 static bool answers_call(struct session *session, struct supervisor *sup, struct task *task)
@@ -553,7 +555,8 @@ static bool answers_call(struct session *session, struct supervisor *sup, struct
 	(void)sup;
 	if (!r->begun || (r->log.now.event.kind == BT_RECORD_LOG_EXIT && ends_task(task)))
 		return false;
-	/* The task leaves the call where it did, which its history tells: a signal's return. */
+	/* The task leaves the call at the same address as in the recording: the history has a
+	 * signal's return. */
 	for (size_t i = 0; i < r->log.now.count; i++)
 		if (r->log.now.effects[i].kind == BT_RECORD_LOG_STATE)
 			task->regs.rip = r->log.now.effects[i].u.state.regs.rip;
@@ -576,8 +579,8 @@ static void on_syscall_exit(struct session *session, struct supervisor *sup, str
 	task->regs.orig_rax = UINT64_MAX;
 	if (!apply_effects(r, task))
 		return;
-	advance(r, sup, task);
-	/* Interrupted, it is made again by the kernel, where no handler is entered first. */
+	replay_advance(r, sup, task);
+	/* The kernel makes an interrupted call again, unless a handler is entered first. */
 	if (r->done || !call.again || (r->stops && r->next.at.rip == task->regs.rip))
 		return;
 	task->regs.rip -= 2;
@@ -586,13 +589,13 @@ static void on_syscall_exit(struct session *session, struct supervisor *sup, str
 }
 
 /* How many calls that are queued the backend may answer: none that a signal broke off, none whose
- * output is not all there, none from the tick of the next place on. The last one comes at a stop,
- * where it is not known what comes behind it: for that the task may have to be stopped, or the
- * replay ends there. */
+ * output is not all there, none from the next destination's tick on. The last one comes at a stop
+ * if it is not known what comes behind it: the task may have to be stopped for that, or the replay
+ * ends there. */
 static size_t count_answerable(const struct replaying *r, const struct task *task,
 			       const struct bt_logged_call *calls, size_t n)
 {
-	const struct place *p = next_point(r, task, true);
+	const struct destination *p = next_point(r, task, true);
 	size_t i = 0;
 
 	n -= !event_behind(r);
@@ -636,10 +639,10 @@ static void on_calls_answered(struct session *session, struct supervisor *sup, s
 	if (same) {
 		r->events += same - 1;
 		log_reader_pass(&r->log, same);
-		advance(r, sup, task);
+		replay_advance(r, sup, task);
 	}
 	if (same < n)
-		diverge_in_tick(r, task, ticks[same]);
+		replay_diverge_in_tick(r, task, ticks[same]);
 }
 
 static bool answers_signal(struct session *session, struct supervisor *sup, struct task *task,
@@ -650,12 +653,12 @@ static bool answers_signal(struct session *session, struct supervisor *sup, stru
 	char came[80];
 
 	/* Somebody has sent it, now: the terminal, say, to all of its process group. What was sent
-	 * in the recording comes at its point, by deliver(). */
+	 * in the recording comes at its point, by replay_deliver_signal(). */
 	if (!signal->sync)
 		return true;
 	if (r->done || !r->begun)
 		return false;
-	if (!serve_places(r, sup, task, true))
+	if (!serve_destinations(r, sup, task, true))
 		return true;
 	now = task_point(task);
 	if (r->log.now.event.kind == BT_RECORD_LOG_INSTRUCTION &&
@@ -668,9 +671,9 @@ static bool answers_signal(struct session *session, struct supervisor *sup, stru
 	snprintf(came, sizeof came, "signal %d", signal->info->si_signo);
 	if (r->log.now.event.kind != BT_RECORD_LOG_SIGNAL || !r->log.now.event.u.log_signal.sync ||
 	    (int)r->log.now.event.u.log_signal.signo != signal->info->si_signo)
-		diverge(r, task, DIVERGENCE_EVENT, came);
-	else if (meet(r, task, came))
-		deliver(r, sup, task);
+		replay_diverge(r, task, DIVERGENCE_EVENT, came);
+	else if (replay_meet_event(r, task, came))
+		replay_deliver_signal(r, sup, task);
 	return true;
 }
 
@@ -714,7 +717,8 @@ static void on_exit_of_task(struct session *session, struct supervisor *sup, str
 		return;
 	/* Of the host's own doing there is none: a recorded one ends it at its point. */
 	if (end->kind == BT_EXIT_SIGNAL && end->status == SIGKILL) {
-		fail_as(r, task, BT_E_GONE,
+		replay_fail(
+			r, task, BT_E_GONE,
 			"the replaying process was killed (SIGKILL): by somebody, or by the kernel "
 			"for want of memory");
 		return;
@@ -727,9 +731,9 @@ static void on_exit_of_task(struct session *session, struct supervisor *sup, str
 		else
 			snprintf(came, sizeof came, "its end by %s %d",
 				 end->kind == BT_EXIT_SIGNAL ? "signal" : "status", end->status);
-		diverge(r, task, DIVERGENCE_END, came);
-	} else if (meet(r, task, "its end")) {
-		note_end(r, sup, task);
+		replay_diverge(r, task, DIVERGENCE_END, came);
+	} else if (replay_meet_event(r, task, "its end")) {
+		replay_note_end(r, sup, task);
 	}
 }
 
@@ -738,7 +742,7 @@ static void on_detach(struct session *session, struct supervisor *sup, struct ta
 {
 	(void)sup;
 	(void)in_memory;
-	fail_as(replaying_of(session), task, BT_E_IO, reason);
+	replay_fail(replaying_of(session), task, BT_E_IO, reason);
 }
 
 static void on_tick(struct session *session, struct supervisor *sup)

@@ -7,24 +7,24 @@
 #ifndef BT_REPLAYING_H
 #define BT_REPLAYING_H
 
+#include "collector/replay/destination.h"
 #include "collector/replay/divergence.h"
 #include "collector/replay/log_reader.h"
-#include "collector/replay/place.h"
 #include "collector/supervisor/supervisor.h"
 
 struct replaying_options {
 	uint64_t memory; /* bytes of addresses that the host may have; 0: no limit */
 	bool output;     /* the program's output for its user is written again */
 
-	/* Places at which on_place is called, in the order in which the task comes to them; at the
-	 * last one the replay ends. They have been found (place_find()), and stay as long as the
-	 * replay. PLACE_END can only be the last. */
-	const struct place *places;
-	size_t place_count;
+	/* In the order in which the task comes to them: on_destination is called at each, and at
+	 * the last one the replay ends. They have been found (destination_find()), and stay as long
+	 * as the replay. DESTINATION_END can only be the last. */
+	const struct destination *destinations;
+	size_t destination_count;
 
-	/* The task has come to places[i]. It is stopped there, before anything that comes there is
-	 * compared or has an effect: memory, registers and history can be looked at. */
-	void (*on_place)(void *arg, struct supervisor *sup, struct task *task, size_t i);
+	/* The task has come to destinations[i]. It is stopped there, before anything that comes
+	 * there is compared or has an effect: memory, registers and history can be looked at. */
+	void (*on_destination)(void *arg, struct supervisor *sup, struct task *task, size_t i);
 
 	/* The task has met an event, and has its effects: memory and registers can be looked at.
 	 * seq: 0 where the event has no number. NULL: it is no matter. */
@@ -35,14 +35,14 @@ struct replaying_options {
 	void (*on_stop)(void *arg, struct supervisor *sup, struct task *task);
 	void *arg;
 
-	/* Ticks after which a task that is behind its first place is stopped again, at least: its
-	 * history grows. 0: it is not. */
+	/* Ticks after which a task that is behind its first destination is stopped again, at least:
+	 * its history grows. 0: it is not. */
 	uint64_t pause;
 
-	/* Is told of spaces, code and branches. NULL: nobody listens. */
+	/* It is told of spaces, code and branches. NULL: nobody listens. */
 	const struct observer *observer;
 
-	/* Another session, which has parts of processes and tasks: its operations on_new_process,
+	/* Another session that has parts of processes and tasks. Its operations on_new_process,
 	 * on_forget_process, on_new and on_forget are called, and no others. NULL: there is none.
 	 */
 	struct session *keeper;
@@ -53,8 +53,7 @@ struct replaying {
 	struct observer observer;
 	struct replaying_options options;
 	struct log_reader log;
-	struct processor_offer here; /* of this processor, where the log says what that of the
-					recording had */
+	struct processor_offer here; /* of this processor, if the log has that of the recording's */
 	bool begun,
 		done; /* the host is as the program was at its beginning; nothing more is to come */
 	bool tells_saved_parts; /* the log has what xsave and its like stored */
@@ -64,14 +63,16 @@ struct replaying {
 	struct stop_point pause; /* options.pause */
 	uint64_t events;         /* met */
 	uint64_t met;            /* seq of the last of them that has one */
-	size_t place;       /* the next of options.places; place_count: it was at all of them */
-	bool passed;        /* that one: the task was never there */
+	size_t destination;      /* index of the next one; destination_count: all were reached */
+	bool passed;             /* the task was never at that one */
 	int unwritten;      /* errno of the first output that could not be repeated; 0: all was */
-	uint64_t shared_at; /* memory that others may have written to in the recording; 0: none */
+	uint64_t unseen;    /* bytes of output that the log does not have */
+	uint64_t shared_at; /* address of memory that others may have written to in the recording;
+			       0: none */
 	struct divergence divergence;
-	struct bt_error failure; /* code 0: none. What stood in the way */
-	struct task_end end;     /* how the recorded task ended; kind BT_EXIT_UNKNOWN: the log ends
-				    before that */
+	struct bt_error failure; /* reason why the replay could not go on; code 0: none */
+	struct task_end end;     /* the end of the recorded task; kind BT_EXIT_UNKNOWN: the log ends
+				    before it */
 };
 
 /* Errors: BT_E_UNSUPPORTED: the trace cannot be replayed, and why. The trace must live as long as

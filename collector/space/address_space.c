@@ -278,8 +278,8 @@ static void read_build_id(const struct address_space *s, pid_t pid, struct mappi
 		free(head);
 		return;
 	}
-	/* Other segments have the build-id of the mapping of the file's beginning, which lies
-	 * before them. */
+	/* Other segments have the build-id of the mapping of the file's beginning; that lies before
+	 * them. */
 	m->looked_at = true;
 	first = beginning_of(m, p->now.maps, (size_t)(m - p->now.maps));
 	if (!first)

@@ -66,9 +66,9 @@ struct address_space {
 	const struct function_finder *finder; /* NULL: no task is stopped at functions */
 	struct function_stops stops;
 	struct mapping_list mappings;
-	struct mapped_files files; /* that code is mapped from */
-	struct origins origins;    /* of its anonymous memory, where a log tells them */
-	unsigned files_looked;     /* when the recorder looked at them last */
+	struct mapped_files files; /* the files that code is mapped from */
+	struct origins origins;    /* of its anonymous memory, if a log tells them */
+	unsigned files_looked;     /* the supervisor's count of slices at its last look at them */
 	uint64_t heap_end;         /* result of the last brk(); 0: not known */
 	uint32_t code_epoch;       /* changes with the mappings that code can run in */
 	bool unsure; /* mappings may have changed elsewhere than system calls said: all are to be
@@ -77,18 +77,18 @@ struct address_space {
 		       run by them; 0: none failed */
 	bool leaves_out;         /* a fork's child does not get all of it as it is (MADV_DONTFORK,
 				    MADV_WIPEONFORK) */
-	struct map_change later; /* what address_space_catch_up() is to look at */
+	struct map_change later; /* the change that address_space_catch_up() is to look at */
 	bool reads_run;  /* readable mappings are, or may be, executable, too (READ_IMPLIES_EXEC of
 			    personality(2)) */
 	bool lends_code; /* a file that code is privately mapped from is, or was, also mapped shared
 			    and read-only: mprotect(2) may make that writable */
 	bool grows; /* it has mappings that grow downward by themselves, beside the initial stack */
-	uint64_t from_addr;    /* breakpoint of --from, 0: none (record/start_place.h) */
+	uint64_t from_addr;    /* breakpoint of --from, 0: none (record/start_location.h) */
 	uint64_t from_reached; /* its address, once it was reached */
 	uint8_t from_byte;
 	pid_t from_lifted; /* a task in a call after which the memory may be out of reach: the
 			      breakpoint is taken out during the call. 0: none */
-	bool from_missing; /* the place is in no file mapped so far */
+	bool from_missing; /* the start location is in no file mapped so far */
 	struct code_pages *pages;
 	struct page_ahead {
 		struct page_batch *batch; /* the pages that are read ahead; NULL: none */

@@ -16,9 +16,9 @@
 struct mapped_file {
 	uint64_t dev, ino;
 	struct timespec modified, changed; /* mtime and ctime when it was last looked at */
-	bool answers; /* it can be looked at without waiting for a process, which may be one that is
-			 recorded and stopped (FUSE) */
-	bool written; /* since the code was read that is known */
+	bool answers; /* it can be looked at without waiting for a process (FUSE: that process may
+			 be a recorded one, and stopped) */
+	bool written; /* after the known code was read */
 };
 
 struct mapped_files {

@@ -51,7 +51,7 @@ struct observer_ops {
 	void (*syscall)(void *arg, struct task *task, const struct bt_syscall *call,
 			const struct bt_syscall_details *details);
 
-	/* The same where a log is kept (backend.logged): what a replay needs of it. Comes before
+	/* The same if a log is kept (backend.logged): the facts that a replay needs. Comes before
 	 * the other. NULL: nobody listens. */
 	void (*logged)(void *arg, struct task *task, const struct bt_logged_call *call);
 

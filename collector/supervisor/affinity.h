@@ -24,7 +24,7 @@ struct affinity {
 	bool on;
 	bool together;      /* all are on one processor */
 	cpu_set_t own, one; /* the processors that all may use without us; the one of `together` */
-	uint64_t since, looked; /* nanoseconds: of `together`; when affinity_look() last looked */
+	uint64_t since, looked; /* nanoseconds: of `together`; time of the last affinity_look() */
 	uint64_t wait;          /* ns that all run anywhere, the next time */
 	uint64_t waited;        /* the recorder's: see struct supervised */
 };

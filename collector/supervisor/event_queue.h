@@ -31,7 +31,8 @@ struct event_queue {
 
 	struct queued_event *events; /* those in [first, end) */
 	size_t first, end, cap;
-	uint32_t *queued_of; /* how many of them are of tids with these low bits; NULL: not known */
+	uint32_t *queued_of; /* number of queued events by the low bits of their tids, which several
+				may share: a sum, no lib/hash_table; NULL: not counted */
 	/* Since all tasks were looked at for a status: */
 	bool unseen;         /* a task may have stopped without a SIGCHLD that told of it */
 	size_t told_of;      /* statuses taken because a SIGCHLD told of them */

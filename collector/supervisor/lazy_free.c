@@ -38,7 +38,7 @@ static bool is_anonymous(struct task *task, uint64_t start, uint64_t end)
 }
 
 /* The kernel makes no call, and it fails. */
-static void refuse(struct task *task)
+static void refuse_advice(struct task *task)
 {
 	task->regs.orig_rax = UINT64_MAX;
 	task->regs.rax = (uint64_t)-EINVAL;
@@ -52,7 +52,7 @@ static void free_range(struct task *task)
 	if ((uint32_t)task->syscall.args[2] != MADV_FREE || start % BT_PAGE || start >= end)
 		return;
 	if (!is_anonymous(task, start, end)) {
-		refuse(task);
+		refuse_advice(task);
 		return;
 	}
 	task->regs.rdx = MADV_DONTNEED;
@@ -101,7 +101,7 @@ static void free_vectors(struct task *task)
 		return;
 	n = count_anonymous(task);
 	if (!n) {
-		refuse(task);
+		refuse_advice(task);
 		return;
 	}
 	task->regs.rdx = n;

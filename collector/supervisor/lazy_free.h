@@ -13,7 +13,7 @@
 /* The task is at the entry of task->syscall: if that frees pages, it is changed. */
 void lazy_free_entered(struct task *task);
 
-/* It has left the call: what was changed of its arguments is put back. */
+/* It has left the call: the arguments that were changed are put back. */
 void lazy_free_left(struct task *task);
 
 #endif

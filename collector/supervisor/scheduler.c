@@ -126,6 +126,14 @@ void supervisor_resume_task(struct supervisor *sup, struct task *task)
 		scheduler_enqueue_first(task);
 	else if (rc)
 		supervisor_look_after(sup, task);
+	else
+		scheduler_resumed(sup, task);
+}
+
+void scheduler_resumed(struct supervisor *sup, struct task *task)
+{
+	if (task->leaves_turn)
+		supervisor_give_up_turn(sup, task);
 }
 
 void supervisor_resume_native(struct supervisor *sup, struct task *task)

@@ -45,6 +45,10 @@ void scheduler_dequeue(struct task *task);
 /* Puts the task at the front of the queue: it runs when others have stopped for it. */
 void scheduler_enqueue_first(struct task *task);
 
+/* The backend has resumed the task: ends its turn where it waits for others now
+ * (task.leaves_turn). */
+void scheduler_resumed(struct supervisor *sup, struct task *task);
+
 /* Whether the task must not run on: its process is to be detached. A task that was stopped in the
  * midst of a step runs on, to where it can be detached. */
 bool scheduler_stays(const struct task *task);

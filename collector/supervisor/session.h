@@ -41,7 +41,7 @@ struct task_end {
 /* A signal that waits to be delivered. */
 struct arrived_signal {
 	const siginfo_t *info;
-	enum bt_signal_action action; /* what it will do */
+	enum bt_signal_action action; /* its effect on the process */
 	bool sync;                    /* an instruction has raised it, by its siginfo */
 	bool sent;                    /* no instruction has, whatever its siginfo looks like */
 	bool fatal;                   /* it ends the process */

@@ -73,7 +73,7 @@ bool supervisor_is_ignored(const struct task *task, const siginfo_t *info)
 	return action_of(task, info->si_signo, tracee_is_synchronous(info)) == BT_ACTION_IGNORE;
 }
 
-/* Whether a signal waits that the program will notice; *any: whether one waits at all. */
+/* Whether a signal waits that the program will notice; *any: a signal waits, of whatever kind. */
 bool supervisor_signal_waits(const struct task *task, bool *any)
 {
 	struct tracee_signals s;

@@ -112,7 +112,7 @@ void supervisor_on_interrupt(struct supervisor *sup, struct task *task, const st
 	if (!task->process)
 		return;
 	supervisor_stop_is_over(sup, task);
-	if (is_before_execve(task)) { /* SIGCONT, which nobody can block */
+	if (is_before_execve(task)) { /* SIGCONT: nobody can block it */
 		tracee_resume(task->host_tid, PTRACE_CONT, 0);
 		return;
 	}

@@ -31,7 +31,7 @@ struct supervised {
 				    end (signal(7)) */
 	unsigned ignored_before; /* process->signals_ignored when the call began */
 	bool affinity_syscall;   /* the call asks for an affinity, or sets one */
-	uint64_t waited;         /* ns that it had waited for a processor, when last looked at */
+	uint64_t waited;         /* ns that it had waited for a processor, at the last look */
 };
 
 /* Of a unit: unit->turns. */
@@ -43,7 +43,7 @@ struct unit_turns {
 	struct task
 		*dumps; /* side by side: the task that a signal ends with a core file; NULL: none */
 	uint32_t last;  /* the task that ran last */
-	struct bt_point left_at; /* where that task stood when its turn ended */
+	struct bt_point left_at; /* that task's point at the end of its turn */
 };
 
 /* Adds a task, in state TASK_NEW and without a process, or a unit. NULL without memory. */

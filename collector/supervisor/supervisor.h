@@ -22,10 +22,10 @@ struct supervisor_options {
 	bool ticks;        /* ticks and transfers are counted, branches are not recorded */
 	bool parallel;     /* the threads of a process run side by side under the engine */
 	bool unbound;    /* the supervisor and the program may run on any processor (affinity.h) */
-	bool logged;     /* the session is told all that does not follow from memory and registers
-			  */
+	bool logged;     /* the session is told of everything that does not follow from memory and
+			    registers */
 	bool answered;   /* the session answers each call (session_ops.answers_call) */
-	bool late_start; /* tasks may be native: what they did before is not known */
+	bool late_start; /* tasks may have run natively before: that part is not known */
 	bool deterministic;             /* the tests' start (world.h) */
 	const struct test_knobs *tests; /* stay as long as the supervisor; NULL: none */
 };
@@ -48,7 +48,7 @@ struct supervisor {
 	const struct observer *observer; /* the session's: of the spaces and of the backend */
 	const struct bt_clock *clock;
 	struct backend backend;
-	const struct scheduler_ops *scheduler; /* how the tasks of a unit share the time */
+	const struct scheduler_ops *scheduler; /* of the tasks of each unit */
 	struct supervisor_options options;
 	struct task_table tasks;
 	struct affinity affinity;
@@ -57,7 +57,7 @@ struct supervisor {
 	pid_t initial_pid;
 	pid_t stopped_by; /* the task whose stop the front was told of as the initial process's; 0:
 			     the initial process is not stopped */
-	uint64_t doomed_next; /* when processes that are to be detached are looked at again */
+	uint64_t doomed_next; /* time of the next look at processes that are to be detached */
 	bool initial_left; /* the initial process was detached: it is waited for, but has no task */
 	struct supervisor_outcome outcome;
 	bool watch_execs;  /* programs that gain privileges at their execve would lose them

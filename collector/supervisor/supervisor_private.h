@@ -98,8 +98,8 @@ void supervisor_follow_mappings(struct supervisor *sup, struct task *task);
 
 /* ---- signals.c ---- */
 
-/* Whether a signal waits to be delivered that the program will notice; *any: whether one waits at
- * all. */
+/* Whether a signal waits to be delivered that the program will notice; *any: a signal waits, of
+ * whatever kind. */
 bool supervisor_signal_waits(const struct task *task, bool *any);
 
 /* The task has stopped for a signal, which its backend may keep for a while. Notes it: the kernel

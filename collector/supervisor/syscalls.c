@@ -354,7 +354,8 @@ void supervisor_syscall_left(struct supervisor *sup, struct task *task)
 	result = task->regs.rax;
 	ends = !task->syscall_restarts && !redo_interrupted(sup, task);
 	if (ends) {
-		result = task->regs.rax; /* of this part: what it wrote is told by it */
+		result = task->regs.rax; /* the result of this part alone: it tells the bytes
+					    written */
 		cut_transfer_end(task);
 	}
 	sup->session->ops->on_syscall_exit(sup->session, sup, task, &at, result);

@@ -37,7 +37,7 @@ struct limit {
 
 /* Of a process. All zero: nothing has been added. */
 struct limits {
-	const struct limits_share *share; /* what is added; NULL: nothing */
+	const struct limits_share *share; /* our addition to each limit; NULL: none */
 	bool set_aside;                   /* for the time of an execve */
 	struct limit of[LIMITED];
 };

@@ -14,8 +14,8 @@ struct syscall_timeout {
 	bool again;     /* the call at rip is made once more */
 	uint64_t rip;   /* behind the instruction of the call that was begun last */
 	uint64_t tick;  /* its tick */
-	uint64_t began; /* when it began, in nanoseconds; for a call without a stop: when it was
-			   interrupted */
+	uint64_t began; /* its beginning, in nanoseconds; of a call without a stop: the time of its
+			   interruption */
 };
 
 /* task->regs stand behind the instruction of a call that is about to be made. */

@@ -65,7 +65,7 @@ struct posted_signal {
 };
 
 struct process {
-	pid_t pid;      /* its own: what a trace calls it */
+	pid_t pid;      /* its own, as in a trace */
 	pid_t host_pid; /* of the threads that carry its tasks */
 	struct address_space *space;
 	unsigned tasks;
@@ -83,8 +83,7 @@ struct process {
 	bool trap_ignored; /* the program ignores SIGTRAP; stepping makes the kernel forget that */
 	bool trap_known;   /* trap_ignored is known. An execve keeps it: an ignored signal stays
 			      ignored, a handled one is not ignored afterwards */
-	bool filter_is_ours; /* the session has given it its system call filter, which lets calls
-				of ours pass */
+	bool filter_is_ours; /* the session gave it its system call filter: calls of ours pass */
 	struct limits limits;
 	struct last_words *last_words; /* NULL: none */
 	bool words_begun;              /* its program has begun a write to its descriptor 2 */
@@ -103,17 +102,17 @@ struct unit {
 	unsigned tasks, running; /* its tasks; those of them in TASK_RUNNING */
 	unsigned waiting;        /* those of them that wait for the turn */
 	struct task *current;    /* has the turn; NULL: nobody, or they run side by side */
-	unsigned yields; /* how often the processor was given up for the task that made the last
+	unsigned yields; /* times that the processor was given up for the task that made the last
 			    call at a stop, or for one that the call woke; at most TURN_YIELDS */
 	struct unit_turns *turns; /* the supervisor's; freed with the unit by free(3) */
 };
 
 struct task {
-	struct task *next, **link;               /* in the table: link is what points to it */
+	struct task *next, **link;               /* in the table; link: the pointer to it */
 	struct task *member_next, **member_link; /* of its process */
 	uint32_t number, parent;
-	pid_t tid;      /* its own: what a trace calls it, whatever carries it */
-	pid_t host_tid; /* the thread that carries it: what ptrace(2), /proc and wait(2) know */
+	pid_t tid;      /* its own, as in a trace, whatever thread carries it */
+	pid_t host_tid; /* the thread that carries it, for ptrace(2), /proc and wait(2) */
 	struct process *process;
 	struct unit *unit;
 	enum task_state state;
@@ -123,12 +122,12 @@ struct task {
 	bool unwatched; /* it only waits for others, and has the turn because all others do so, too:
 			   there is no hurry */
 
-	/* Where it is. */
+	/* Its point, and its registers there. */
 	struct bt_regs regs; /* of the last stop, as the application sees them */
-	uint64_t due; /* when the backend is to be told, if it runs then (backend_ops.due), in the
-			 time of the recording; 0: never */
+	uint64_t due;        /* time of the recording at which the backend is told if the task runs
+				(backend_ops.due); 0: never */
 	bool mid_run; /* it was stopped in the midst of a step: regs are those before the step */
-	const struct stop_point *stop_point; /* where it is to be stopped; NULL: nowhere */
+	const struct stop_point *stop_point; /* at which it is to be stopped; NULL: none */
 	struct {
 		uint64_t rip, rsp;
 	} told; /* at the function stop of which the session was told; rip 0: it has executed the
@@ -145,17 +144,19 @@ struct task {
 	uint64_t history;       /* entries of branch history it may keep */
 	uint64_t stepped; /* instructions that were single-stepped, system calls not counted */
 	/* At BACKEND_INSTRUCTION: */
-	bool left_vsyscall;   /* that was a call of the vsyscall page */
+	bool left_vsyscall;   /* the instruction was a call of the vsyscall page */
 	bool has_saved_parts; /* it was xsave, xsavec or xsaveopt, */
-	uint64_t saved_parts; /* which stored there */
+	uint64_t saved_parts; /* ... and stored at this address */
 	bool signal_sent; /* at BACKEND_SIGNAL: no instruction has raised it, whatever its siginfo
 			     looks like. False: it is not known, and siginfo tells */
-	uint64_t signal_from; /* at BACKEND_SIGNAL: where the system call instruction began in whose
-				 place it was raised; 0: there is none */
+	uint64_t signal_from; /* at BACKEND_SIGNAL: if it was raised in the place of a system call,
+				 address of the call's instruction; else 0 */
 
 	/* Its system call. */
 	bool in_syscall;
 	bool syscall_restarts; /* its last one will be entered again by the kernel */
+	bool leaves_turn; /* it has been resumed into a call that no stop tells of, and in which it
+			     may wait for another of its unit: it has no turn until its next stop */
 	bool syscall_cut; /* its last one was made without a stop; the present stop has interrupted
 			     it: it gave EINTR or a short transfer */
 	bool interrupted; /* we interrupted it for a snapshot */
@@ -169,7 +170,7 @@ struct task {
 
 	struct supervised *supervised; /* the supervisor's; freed with the task by free(3) */
 	struct task_record *record;    /* the session's; gone before the task is removed */
-	/* Of the backends, which may be built on one another: */
+	/* Of the backends; one may be built on another: */
 	void *backend;          /* the engine's, the pmu's */
 	void *runner;           /* of the backend that runs code for the pmu */
 	struct step_task *step; /* the stepper's */

@@ -25,8 +25,8 @@ struct timer_pace {
 			    it was to: bit (signo - 1). None that an instruction raises. Others
 			    come at once: the kernel gives the one with the lowest number first,
 			    so some would wait for ever */
-	uint64_t used;   /* what the recorder had used of a processor when the last of them came, */
-	uint64_t ran;    /* ... and how long the program had run since */
+	uint64_t used;   /* processor time that the recorder had used when the last of them came, */
+	uint64_t ran;    /* ... and time that the program had run since */
 	uint64_t went_on;   /* it last went on behind a handler's entry or end */
 	uint64_t handlers;  /* handlers of such signals that it has not left: bit i, where so many
 			       others began before (task->depth) */

@@ -191,6 +191,10 @@ uint64_t tracee_restarted_call(const struct bt_regs *regs, uint64_t result);
  * restarts it unless a handler is entered. */
 void tracee_restart(struct bt_regs *regs);
 
+/* A copy of the process's descriptor, with the same open file description (pidfd_getfd(2),
+ * Linux 5.6), for the caller to close. pid: of its first thread. -1: it cannot be had. */
+int tracee_copy_descriptor(pid_t pid, int there);
+
 /* Reads an option of level SOL_SOCKET (getsockopt(2)) of the process's descriptor `there`. False,
  * with *value as it was, if that is no socket or cannot be had (pidfd_getfd(2), Linux 5.6). */
 bool tracee_socket_option(pid_t pid, int there, int option, void *value, size_t size);
@@ -227,8 +231,8 @@ int tracee_filters(pid_t tid);
 
 enum tracee_inject {
 	TRACEE_INJECT_MADE,
-	TRACEE_INJECT_NOT_MADE,     /* another stop came first, which is still to be waited for */
-	TRACEE_INJECT_MADE_STOPPED, /* made; another stop came right behind it, which is still to be
+	TRACEE_INJECT_NOT_MADE,     /* another stop came first; it is still to be waited for */
+	TRACEE_INJECT_MADE_STOPPED, /* made; another stop came right behind it and is still to be
 				       waited for */
 };
 
@@ -257,8 +261,8 @@ int tracee_raise_trap(pid_t tid, const struct bt_regs *regs, uint64_t at);
 FILE *tracee_open_file(pid_t tid, const char *name);
 
 enum { TRACEE_LINE = 512 };
-/* Reads the first line of that file that begins with key: what stands behind the key, or "" and
- * false when there is none. Works on running tasks too. */
+/* Reads the text behind the key in the first line of that file that begins with key; "" and false
+ * when there is none. Works on running tasks too. */
 bool tracee_file_line(pid_t tid, const char *name, const char *key, char rest[TRACEE_LINE]);
 
 /* Where a descriptor stands, and how it was opened (proc(5), /proc/PID/fdinfo): O_* of open(2).

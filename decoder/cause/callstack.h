@@ -24,7 +24,7 @@ struct callstack {
 			     than it */
 };
 
-/* The calls open after the first n entries. Without memory: what was found until then. */
+/* The calls open after the first n entries. Without memory: those found until then. */
 void callstack_build(struct callstack *c, const struct history *h, struct symbols *s, size_t n);
 void callstack_release(struct callstack *c);
 

@@ -118,7 +118,7 @@ static bool is_same(const struct syscall_known *a, const struct syscall_known *b
 		struct slice x = a->pointed[i].bytes, y = b->pointed[i].bytes;
 		enum syscall_arg_kind kind = shape->args[i].kind;
 
-		/* Where it lies is of no interest; nor is a mode, which may be no argument. */
+		/* An address says nothing of the purpose; a mode may be no argument at all. */
 		if (kind == SYSCALL_ARG_ADDRESS || kind == SYSCALL_ARG_OPEN_MODE)
 			continue;
 		if (a->pointed[i].is_known != b->pointed[i].is_known || x.len != y.len ||

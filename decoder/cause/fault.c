@@ -444,8 +444,8 @@ static bool divisor_of(const struct fault_context *c, char name[64], uint64_t *v
 	return true;
 }
 
-/* div: where the upper half of the dividend is less than the divisor. idiv: where it is the sign of
- * the lower half, as compilers make it. */
+/* div: if the upper half of the dividend is less than the divisor. idiv: if it is the sign of the
+ * lower half, as compilers make it. */
 bool fault_division_fits(const struct fault_context *c)
 {
 	uint64_t divisor, low, high, most;

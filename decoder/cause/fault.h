@@ -27,43 +27,43 @@ struct fault_value {
 
 struct fault {
 	uint64_t pc;
-	uint64_t address; /* of the failed access: the signal's, or the operand's */
+	uint64_t address; /* address of the failed access: the signal's, or the operand's */
 	uint32_t space, epoch;
 	bool has_insn;
-	bool is_32_bit;                      /* the code at pc, which is not decoded */
+	bool is_32_bit;                      /* the code at pc; it is not decoded */
 	struct disasm insn;                  /* the instruction at where */
 	uint8_t code[BT_INSN_MAX], code_len; /* without insn: the bytes there */
 	bool code_is_cut;                    /* the beginning of an instruction */
 	char insn_text[DISASM_TEXT_MAX];
 	char insn_named[DISASM_TEXT_MAX]; /* insn_text with the name of the target of a call or
 					     jump: escape it */
-	uint64_t where; /* the relevant place in the program: of insn, or of the call of abort */
+	uint64_t where; /* the address that the fault is told of: insn's, or the call of abort */
 	bool where_is_return;
-	bool has_trapped; /* where is an int3: pc is the instruction behind it */
-	bool has_caller;  /* where lies in the language's runtime; caller called it */
+	bool has_trapped; /* an int3 is at `where`: pc is the instruction behind it */
+	bool has_caller;  /* `where` lies in the language's runtime; caller called it */
 	uint64_t caller;
 	bool caller_is_return;
-	bool pc_is_wild; /* no code can be at pc; where is the branch that went there */
+	bool pc_is_wild; /* no code can be at pc; `where` is the branch that led there */
 	struct fault_value values[FAULT_VALUES_MAX];
 	size_t value_count;
 	char text[FAULT_TEXT_MAX];       /* one line; escape it for a terminal */
 	char brief[FAULT_BRIEF_MAX];     /* text in a few words, "null read", without signal and
 					    place; or ""; escape it */
-	bool brief_is_sender;            /* brief says who has sent the signal: "sent by sh" */
+	bool brief_is_sender;            /* brief names the sender of the signal: "sent by sh" */
 	char message[FAULT_MESSAGE_MAX]; /* libc's message on ending the program, or ""; escape it,
 					    too */
 	char kind[FAULT_KIND_MAX];       /* for signatures: the kind of failure, the same for every
 					    build of the program: no value, no place, no name of a
 					    variable; "" unknown; escape it */
-	bool child_told;                 /* of a failed child */
+	bool child_told;                 /* text tells of a failed child */
 	const struct model_snapshot *child;   /* its last moment; NULL: none was kept */
 	const struct bt_record_thread *stuck; /* the first thread that can never go on, of a moment
 						 from outside; NULL: none is known to */
-	const struct bt_record_thread *waiting; /* where is the place of the user's own code from
-						   which this thread is in a system call, of a
-						   moment from outside; NULL: it is not */
-	const struct model_snapshot *before; /* of the fault that a handler of the program got, and
-						which this one comes of; NULL: none */
+	const struct bt_record_thread
+		*waiting; /* of a moment from outside: the thread in a system call, made from the
+			     user's own code at `where`; NULL: none */
+	const struct model_snapshot *before; /* snapshot of an earlier fault, whose handler led to
+						this one; NULL: none */
 };
 
 /* Explains a snapshot. thread: its registers, or NULL. h, end: the branches before it; h may be

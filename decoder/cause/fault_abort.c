@@ -42,7 +42,7 @@ static const struct abort_reason {
 	const char *function;
 	const char *kind; /* of struct fault */
 	const char *text;
-	bool is_libc; /* which has left a message then */
+	bool is_libc; /* libc's own function: it leaves a message before it aborts */
 } abort_reasons[] = {
 	{"__assert_fail", "assertion", "an assertion failed", true},
 	{"__assert_fail_base", "assertion", "an assertion failed", true},

@@ -27,7 +27,7 @@ static size_t say_deadlock(struct fault_context *c)
 		dead = waits_deadlock_text(text, &w, c->s, c->snap, &first);
 	if (dead) {
 		fault_say(c, "; %s", text);
-		*c->f->brief = '\0'; /* who has sent it matters less */
+		*c->f->brief = '\0'; /* the deadlock matters more than the signal's sender */
 		c->f->brief_is_sender = false;
 		fault_brief(c, "deadlock of %zu thread%s", dead, dead == 1 ? "" : "s");
 		fault_set_kind(c, "deadlock");

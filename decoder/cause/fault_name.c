@@ -10,7 +10,7 @@
 #include "decoder/cause/passed_argument.h"
 #include "decoder/symbols/text.h"
 
-enum { NEWEST = 1 << 14 }; /* branches, where a history has only calls */
+enum { NEWEST = 1 << 14 }; /* branches to read anew if the loaded history has only calls */
 
 static const char *keyword(Dwarf_Die *structure)
 {

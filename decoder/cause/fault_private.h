@@ -116,12 +116,12 @@ bool fault_name_access(struct fault_context *c, const struct disasm_memory *m,
 		       struct fault_name *name);
 
 /* Explains a SIGABRT that the program raised, and sets `where` to the program's place that it came
- * from. raised: what is said where no reason is known. */
+ * from. raised: the text if no reason is known. */
 void fault_explain_abort(struct fault_context *c, const char *raised);
 
 /* Says which exception may not leave which function, where the unwinder has ended the program for
  * it. unwinder: the place of the stack that did so; is_landing: clang's;
- * place: what will be said behind it. False, with nothing said: it is not known. */
+ * place: the text that will follow. False, with nothing said: it is not known. */
 bool fault_say_noexcept(struct fault_context *c, uint64_t unwinder, bool is_landing,
 			uint64_t place);
 

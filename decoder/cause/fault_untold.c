@@ -43,7 +43,7 @@ static bool infer_refused(struct fault_context *c, struct bt_record_signal *g)
 		const struct disasm_memory *m = &d->memory[i];
 		uint64_t addr, last;
 
-		/* A non-canonical address has no mapping either: that is a protection fault. */
+		/* Access to a non-canonical address is a protection fault, whatever is mapped. */
 		if (!m->access || m->masked || !disasm_address(d, m, c->regs, &addr) ||
 		    !is_canonical(addr))
 			continue;

@@ -180,7 +180,8 @@ const struct bt_record_last_words *focus_last_words(const struct focus *f)
 
 static bool is_named(const char *function, const char *file, int line, const char *wanted)
 {
-	return name_pattern_matches(wanted, function) || source_place_matches(wanted, file, line);
+	return name_pattern_matches(wanted, function) ||
+	       source_position_matches(wanted, file, line);
 }
 
 const char *focus_function_at(struct symbols *s, uint32_t space, uint32_t epoch, uint64_t addr,

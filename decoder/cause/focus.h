@@ -14,11 +14,11 @@ struct report_options {
 	uint32_t snapshot; /* the moment; 0: the one that explains the end */
 	bool has_thread;
 	uint32_t thread;      /* a task number, else a thread id */
-	const char *function; /* only branches from or to what it names, a function or a line
+	const char *function; /* only branches from or to this function or line
 				 (lib/name_pattern.h); NULL: all */
 	bool all;             /* library code is shown branch by branch, too */
-	bool summary;         /* only what happened, where, and the stack */
-	bool utf8;            /* what is written to shows UTF-8 */
+	bool summary;         /* only the failure, its place, and the stack */
+	bool utf8;            /* the output shows UTF-8 */
 	bool marks;           /* text with marks (text.h) */
 	unsigned width;       /* columns that a line should fit in; 0: no limit */
 };

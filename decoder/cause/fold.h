@@ -14,7 +14,7 @@ enum fold_kind {
 			 inlined into the user's own functions */
 	FOLD_CALL, /* the call `entry` into a library, and the `count` entries up to its return */
 	FOLD_LOOP, /* heading of `count` rounds from `entry` on; the last round follows */
-	FOLD_STOP, /* where the task stood: before entry `entry` */
+	FOLD_STOP, /* the task's position: before entry `entry` */
 };
 
 struct fold_line {

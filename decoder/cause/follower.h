@@ -10,14 +10,14 @@
 
 enum { FOLLOWER_TEXT_MAX = sizeof((struct fault_name *)0)->pointer };
 
-/* The content of a register; text "": nothing that has a name. */
+/* The content of a register; text "": it has no name. */
 struct expression {
 	char text[FOLLOWER_TEXT_MAX];
 	Dwarf_Die type;
 	bool has_value; /* value is that of the text */
 	uint64_t value;
 	bool is_moved;    /* the register holds a pointer to another element, */
-	bool is_moved_by; /* which is so many bytes away */
+	bool is_moved_by; /* moved_by bytes away; false: the distance is not known */
 	uint64_t moved_by;
 };
 
@@ -44,11 +44,11 @@ struct follower {
 	const struct history *h; /* or NULL */
 	size_t end;              /* of the entries before it */
 	struct bt_regs regs;     /* of the frame there, */
-	uint32_t known;          /* those that are known */
+	uint32_t known;          /* bit n: register n is known */
 	bool is_memory_written;  /* since then */
 	/* Of the registers before the instruction at pc: */
 	struct expression held[BT_REG_COUNT];
-	const char *arrow; /* how members of what a pointer points to are written */
+	const char *arrow; /* the text between a pointer and a member: "->" or "." */
 	/* Those of follower.c: */
 	struct variable_in_memory *variables;
 	size_t variable_count;

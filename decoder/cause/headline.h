@@ -12,10 +12,10 @@ struct headline {
 	char name[64];              /* "SIGSEGV", "exited with 3" */
 	bool is_exit;               /* name is the latter */
 	char what[FAULT_BRIEF_MAX]; /* "null read", or "" */
-	bool is_sender;             /* what is who has sent the signal, who is not at the place */
-	char text[FAULT_TEXT_MAX];  /* the same as a sentence (fault.h), or "" */
-	const char *command;        /* of another process than the first; NULL: of the first */
-	uint32_t pid;               /* of that process */
+	bool is_sender; /* `what` names the sender of the signal; the place is the receiver's */
+	char text[FAULT_TEXT_MAX]; /* the same as a sentence (fault.h), or "" */
+	const char *command;       /* of another process than the first; NULL: of the first */
+	uint32_t pid;              /* of that process */
 	/* The place; all "": not known. */
 	char function[160];
 	const char *file; /* as the debug information has it */

@@ -9,14 +9,14 @@
 #include "decoder/cause/own_code.h"
 
 struct passed_argument {
-	unsigned number;        /* from 1; of those that are passed in registers */
-	uint64_t value;         /* that it had at the call */
-	size_t entry;           /* the call's in the history */
-	uint64_t call;          /* its instruction */
-	uint64_t callee;        /* where it leads: a function, or a stub that jumps to one */
-	bool is_jump;           /* it is the last of its function, which has no frame any more */
-	uint32_t unchanged;     /* registers that have been left as they were there */
-	bool is_memory_written; /* since then, elsewhere than in the stack of the library */
+	unsigned number;        /* from 1, among those passed in registers */
+	uint64_t value;         /* its value at the call */
+	size_t entry;           /* index of the call in the history */
+	uint64_t call;          /* address of the call instruction */
+	uint64_t callee;        /* the call's target: a function, or a stub that jumps to one */
+	bool is_jump;           /* it is a tail jump: its function has no frame any more */
+	uint32_t unchanged;     /* bit n: register n is as it was at the call */
+	bool is_memory_written; /* memory but the library's stack was written since the call */
 };
 
 /* The register that an argument is passed in (System V AMD64 ABI, 3.2.3); a number of lib/regs.def.

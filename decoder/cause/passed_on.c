@@ -13,8 +13,8 @@ enum {
 };
 
 /* Programs that end with a status of their own when a command under them fails. Of several commands
- * those that end later may do well. says: what a line of its last words must hold; make(1) writes
- * "*** [" of the command that it fails for alone, in any language. */
+ * those that end later may do well. says: text that a line of its last words must hold; make(1)
+ * writes "*** [" of the command that it fails for alone, in any language. */
 static const struct {
 	const char *command;
 	uint32_t status;

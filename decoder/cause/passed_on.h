@@ -9,9 +9,9 @@
 
 enum passed_on {
 	PASSED_NOT,
-	PASSED_ORDER,  /* the last child to end had failed: that it is why is not known */
+	PASSED_ORDER,  /* the last child to end had failed; it may have another cause */
 	PASSED_STATUS, /* the same, and the process ended with its status */
-	PASSED_PROVEN, /* what the process ended with, or said, tells that it is why */
+	PASSED_PROVEN, /* the process's end, or its words, prove that the child is the cause */
 };
 
 /* How a process failed; NULL: it did not, or its end is not in the trace. */

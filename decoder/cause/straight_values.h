@@ -20,8 +20,8 @@ struct straight_values {
 	uint32_t constant; /* it is an address that the code names */
 };
 
-/* The registers before instruction i, those of which *known has the bit: what was computed of the
- * instructions before it must be that (straight_values_step()). */
+/* The registers before instruction i, those of which *known has the bit. Those before it, and no
+ * others, must have been taken in (straight_values_step()). */
 struct bt_regs straight_values_before(const struct straight_values *v, size_t i, uint32_t *known);
 
 /* The address of an operand of instruction i; false: not known. */

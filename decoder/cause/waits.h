@@ -34,11 +34,11 @@ enum wait_kind {
 	WAIT_NONE,    /* it is in no system call */
 	WAIT_CALL,    /* a system call that is no futex */
 	WAIT_FUTEX,   /* a futex whose use is not known */
-	WAIT_LOCK,    /* a lock that has an owner, in principle */
-	WAIT_REFUSED, /* a lock that it was refused: glibc waits for ever then, on a variable of
-			 its own (nptl/pthread_mutex_lock.c: "Delay the thread indefinitely") */
+	WAIT_LOCK,    /* a lock of a kind that has an owner */
+	WAIT_REFUSED, /* a refused lock: glibc waits for ever then, on a variable of its own
+			 (nptl/pthread_mutex_lock.c: "Delay the thread indefinitely") */
 	WAIT_OBJECT,  /* something without an owner: a condition variable, a semaphore */
-	WAIT_PRIVATE, /* a lock of libc itself, which does not tell its owner */
+	WAIT_PRIVATE, /* a lock of libc itself; its owner is not known */
 	WAIT_JOIN,    /* the end of a thread */
 };
 
@@ -46,8 +46,8 @@ enum owner_state {
 	OWNER_UNKNOWN,
 	OWNER_LIVES,
 	OWNER_ENDED,     /* while it held the lock */
-	OWNER_ELSEWHERE, /* it is another process's: the lock was held when this one was forked, and
-			    nobody in it holds its copy but, perhaps, who waits */
+	OWNER_ELSEWHERE, /* another process's: the lock was held when this process was forked, and
+			    nobody here holds its copy, but perhaps the waiting thread */
 };
 
 struct wait {
@@ -55,16 +55,17 @@ struct wait {
 	enum wait_kind kind;
 	const char *what; /* "mutex", "condition variable"; of a private lock the function that
 			     takes it, "malloc"; "" */
-	uint64_t object;  /* address of what it waits for; 0 unknown */
+	uint64_t object;  /* address of the lock or other object; 0 unknown */
 	uint32_t slack;   /* the object's symbol begins at most so many bytes before */
 	bool is_timed;    /* it ends by itself at some time */
 	enum owner_state owner_state;
-	uint32_t owner; /* thread id of who holds it, or whose end is waited for; 0 unknown */
+	uint32_t owner; /* thread id of the lock's holder, or of the thread that is joined; 0
+			   unknown */
 	const struct model_task *owner_task; /* NULL: not in the trace */
-	uint32_t ring;           /* of the ring of threads that it is part of; 0: of none */
+	uint32_t ring;           /* number of the ring of threads that it is part of; 0: of none */
 	bool may_be_cancelled;   /* a thread that can go on may end the ring: it has a join */
-	const char *interrupted; /* the function that the handler which waits has interrupted, the
-				    one that the program called; "" */
+	const char *interrupted; /* if a signal handler waits: the interrupted function, as the
+				    program called it; "" */
 };
 
 struct waits {

@@ -44,12 +44,12 @@ struct disasm_memory {
 };
 
 enum disasm_effect {
-	DISASM_OTHER,    /* not one of these */
-	DISASM_COPY,     /* the source, with zeros before it */
-	DISASM_EXTEND,   /* the source, with its sign before it */
-	DISASM_ADDRESS,  /* that of memory[0], of which nothing is read */
-	DISASM_ADD,      /* to what was there */
-	DISASM_SHIFT_UP, /* what was there, by the source */
+	DISASM_OTHER,    /* any other effect */
+	DISASM_COPY,     /* the register becomes the source, zero-extended */
+	DISASM_EXTEND,   /* the register becomes the source, sign-extended */
+	DISASM_ADDRESS,  /* lea: the register becomes the address of memory[0]; nothing is read */
+	DISASM_ADD,      /* the source is added to the register */
+	DISASM_SHIFT_UP, /* the register is shifted left by the source */
 };
 
 /* The value that a few plain instructions, which compute addresses, leave in a whole register. */
@@ -74,8 +74,8 @@ struct disasm {
 	struct disasm_memory memory[DISASM_MEMORY_MAX]; /* explicit ones first */
 	size_t memory_count;
 	uint32_t written; /* bit n: register n of lib/regs.def is changed, or a part of it */
-	uint8_t move_to;  /* the register that a mov of 64 bits sets to its other operand, which is
-			     memory[0] or move_from; else DISASM_NO_REG */
+	uint8_t move_to;  /* the register that a mov of 64 bits sets; its source is memory[0] or
+			     move_from. DISASM_NO_REG: no such mov */
 	uint8_t move_from;
 	struct disasm_result result;
 	uint8_t bytes[BT_INSN_MAX];

@@ -60,7 +60,7 @@ struct chunks {
 	struct chunk *at;
 	size_t count, cap;
 	size_t dropped;  /* entries before the first that is read */
-	bool is_limited; /* which are not read because they are too many for any reader */
+	bool is_limited; /* those entries are dropped because no reader can hold so many */
 	bool failed;     /* no memory */
 };
 
@@ -234,7 +234,7 @@ struct fill {
 	size_t next;
 	uint64_t newest; /* first of the newest chunk */
 	bool calls_only;
-	bool in_order; /* of the file, which is that of their numbers */
+	bool in_order; /* the chunks lie in the file in the order of their numbers */
 	bool no_memory;
 };
 

@@ -13,9 +13,9 @@ struct history_entry {
 	uint64_t number;    /* in the task's history since its creation */
 	uint64_t tick;      /* after this entry; BT_TICKS_UNKNOWN */
 	uint64_t transfers; /* since that tick, after this entry */
-	uint64_t from, to;  /* GAP: how many are missing (0: unknown), enum bt_gap_reason */
+	uint64_t from, to;  /* GAP: number of missing branches (0: unknown), enum bt_gap_reason */
 	uint32_t space, epoch;
-	uint8_t kind, flags; /* enum bt_branch_kind (never EPOCH: that is folded into epoch), enum
+	uint8_t kind, flags; /* enum bt_branch_kind (never EPOCH: it is folded into epoch), enum
 				bt_branch_flags */
 	uint16_t cycles;
 };

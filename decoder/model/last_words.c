@@ -78,7 +78,7 @@ static void choose_lines(struct kept_words *w, struct slice first, struct slice 
 			 uint64_t total, unsigned first_count, unsigned count)
 {
 	bool is_whole = total <= text.len;
-	uint64_t skipped = is_whole ? 0 : total - text.len; /* where text begins */
+	uint64_t skipped = is_whole ? 0 : total - text.len; /* bytes before text */
 	struct slice shown = without_empty_end(text), head = is_whole ? shown : first;
 	size_t start = last_lines(shown, count), head_len;
 	uint64_t behind;

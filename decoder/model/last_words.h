@@ -7,18 +7,18 @@
 #include "format/record.h"
 
 enum {
-	LAST_WORDS_LINES = 20, /* shown; one more says what was left out between them */
-	FIRST_WORDS_LINES = 5, /* of these, where not all are shown */
-	REPORT_LINES = 60,     /* the same of a sanitizer's report, which ends the text */
+	LAST_WORDS_LINES = 20, /* lines shown; one more tells the bytes left out between them */
+	FIRST_WORDS_LINES = 5, /* lines from the beginning, if lines are left out */
+	REPORT_LINES = 60,     /* lines shown of a sanitizer's report, the end of the text */
 	REPORT_FIRST_LINES = 40,
 	TELLING_LINES = 6,         /* the first of those that say why, and the last */
 	LAST_WORDS_LINE_MAX = 320, /* bytes of a line that are shown, NUL included */
 };
 
 struct kept_words {
-	struct slice head, rest; /* the lines to come: before what was left out, and behind it */
+	struct slice head, rest; /* the lines still to come: before the omission, and behind it */
 	uint64_t left_out;       /* bytes between them; 0: none */
-	bool earlier;            /* the process had written more before, which is not known */
+	bool earlier; /* the process had written more before; the trace does not have that */
 };
 
 /* The lines that are to be shown. w borrows from r; NULL: no lines. */

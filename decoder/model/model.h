@@ -14,7 +14,7 @@ struct model_task {
 	uint64_t created;                  /* seq */
 	const struct bt_record_exit *exit; /* NULL: none in the trace */
 	const char *command; /* basename of the file that its process executed last, or "" */
-	const struct bt_record_main *main; /* where it entered main; NULL: not known */
+	const struct bt_record_main *main; /* its entry of main; NULL: not known */
 	uint64_t branch_count; /* entries in the trace; each gap between chunks counts as one */
 	uint64_t branch_end;   /* number behind the newest of them */
 	const struct bt_record_last_words *last_words; /* the newest of its process; NULL: none */

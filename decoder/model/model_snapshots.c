@@ -328,8 +328,8 @@ void snapshots_finish(struct loader *l)
 		s->signal = e ? &e->rec.u.signal : NULL;
 		if ((s->rec->kind == BT_SNAPSHOT_FUNCTION || s->rec->kind == BT_SNAPSHOT_MESSAGE) &&
 		    process)
-			s->last_words =
-				process->last_words; /* what is told of it comes behind it */
+			s->last_words = process->last_words; /* the process's last words are
+								recorded after such a snapshot */
 		attach_threads(l, s);
 		attach_memory(l, s);
 		note_position(m, s->rec->task, s->rec->position);

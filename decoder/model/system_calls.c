@@ -13,7 +13,7 @@ struct call_search {
 	const struct model *m;
 	const struct system_calls_wanted *wanted;
 	struct system_calls *found;
-	size_t next, cap;                            /* in found, which is a ring */
+	size_t next, cap;                            /* indexes of found, a ring */
 	const struct bt_record_syscall_enter **open; /* calls at stops, by index of their task */
 	bool failed;                                 /* without memory */
 };

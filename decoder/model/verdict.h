@@ -39,7 +39,7 @@ struct verdict {
 	bool damaged;   /* the history is not complete; also with VERDICT_UNCHECKED */
 };
 
-/* Judges the first `end` entries of a history; thread: where the task stood then, or NULL. Cost is
+/* Judges the first `end` entries of a history; thread: the task's state then, or NULL. Cost is
  * bounded on any input: entries beyond the bound count as not checked. Errors: BT_E_NO_MEMORY. */
 int verdict_find(struct verdict *v, const struct history *h, size_t end, const struct model *m,
 		 const struct bt_record_thread *thread, struct bt_error *err) BT_MUST_USE;

@@ -9,7 +9,7 @@
 enum {
 	OPTION_WIDTH = 18, /* with the margin */
 	END_WIDTH = 42,
-	SUMMARY_FAILURES = 2, /* what a summary has room for */
+	SUMMARY_FAILURES = 2, /* failures shown in a summary */
 };
 
 static void put_failure(struct report *r, const struct model_failure *f)

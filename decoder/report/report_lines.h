@@ -13,8 +13,8 @@ struct own_code;
 enum report_kind {
 	REPORT_PLAIN,
 	REPORT_HEADING,
-	REPORT_CAUSE,   /* what happened */
-	REPORT_PLACE,   /* where it happened; where that was called from */
+	REPORT_CAUSE,   /* the failure itself */
+	REPORT_PLACE,   /* the place of the failure, and the call that led there */
 	REPORT_FRAME,   /* of a stack */
 	REPORT_THREAD,  /* heading of a stack */
 	REPORT_REMARK,  /* on a stack or a history */

@@ -68,7 +68,9 @@ struct debug_unit *unit_with_functions(struct unit_set *set, struct debug_unit *
 	struct debug_unit *other;
 
 	*missing = false;
-	if (dwarf_cu_info(u->die.cu, NULL, &type, NULL, &split, NULL, NULL, NULL) ||
+	/* libdw opens the .dwo, whatever it is, where it is asked for the split unit. */
+	if (dwarf_cu_info(u->die.cu, NULL, &type, NULL, set->is_strange ? NULL : &split, NULL, NULL,
+			  NULL) ||
 	    type != DW_UT_skeleton)
 		return u;
 	*missing = !split.addr;

@@ -43,6 +43,7 @@ struct debug_unit {
 struct unit_set {
 	struct debug_unit **units; /* sorted by their libdw unit */
 	size_t count;
+	bool is_strange; /* a stranger made the file: those that it names are not opened */
 };
 
 void unit_set_release(struct unit_set *set);
@@ -51,7 +52,7 @@ void unit_set_release(struct unit_set *set);
 struct debug_unit *unit_of(struct unit_set *set, Dwarf_Die *die);
 
 /* The unit that has the functions of this one, which is another where debug information is split,
- * in a .dwo. *missing: it is not there. */
+ * in a .dwo. *missing: it is not there, or not looked for. */
 struct debug_unit *unit_with_functions(struct unit_set *set, struct debug_unit *u, bool *missing);
 
 /* Whether an address (as in the file) is the unit's. One that tells of none, or not legibly, is

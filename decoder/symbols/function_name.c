@@ -61,7 +61,7 @@ struct plain_name {
 	bool is_rust_type; /* in the <T as Trait> that a name of Rust begins with */
 };
 
-static void keep(struct plain_name *p, const char *text, size_t n)
+static void keep_text(struct plain_name *p, const char *text, size_t n)
 {
 	for (; n && p->len + 1 < FUNCTION_NAME_MAX; n--)
 		p->out[p->len++] = *text++;
@@ -90,22 +90,22 @@ static size_t take_group(struct plain_name *p, const char *s, const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(named_groups); i++)
 		if (begins_with(s, named_groups[i].begin)) {
-			keep(p, named_groups[i].kept, strlen(named_groups[i].kept));
+			keep_text(p, named_groups[i].kept, strlen(named_groups[i].kept));
 			return group_of(s);
 		}
 	for (size_t i = 0; i < ARRAY_SIZE(operators); i++)
 		if (begins_with(s, operators[i])) {
-			keep(p, operators[i], strlen(operators[i]));
+			keep_text(p, operators[i], strlen(operators[i]));
 			return strlen(operators[i]);
 		}
 	if (numbered_lambda(s)) {
-		keep(p, "{lambda}", strlen("{lambda}"));
+		keep_text(p, "{lambda}", strlen("{lambda}"));
 		return numbered_lambda(s);
 	}
 	if (*s == '<' && s == name)
 		p->is_rust_type = true;
 	else if (*s == '(' && s > name && s[-1] == '.') /* Go's main.(*T).f */
-		keep(p, s, group_length(s));
+		keep_text(p, s, group_length(s));
 	if (*s == '>' && p->is_rust_type)
 		p->is_rust_type = false;
 	else if (*s && strchr("<([", *s) && s != name)
@@ -155,7 +155,7 @@ const char *function_name_plain(char out[FUNCTION_NAME_MAX], const char *name)
 			break;
 		n = take_group(&p, s, name);
 		if (!n)
-			keep(&p, s, 1);
+			keep_text(&p, s, 1);
 	}
 	/* Rust's f::<T>, and operator<< <T> */
 	while (p.len > 2 && strchr(": ", out[p.len - 1]))

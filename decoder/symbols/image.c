@@ -337,8 +337,8 @@ static bool has_fixed_addresses(Elf *elf)
 	return gelf_getehdr(elf, &eh) && eh.e_type == ET_EXEC;
 }
 
-/* Whether the open file is what was mapped; for IMAGE_FILE_OK im gets where it lies. trusted: what
- * nothing contradicts is. */
+/* Whether the open file is the mapped one; for IMAGE_FILE_OK im gets its extent. trusted: it is
+ * unless something contradicts that. */
 static enum image_file_state examine_file(struct image_module *im, int fd, const struct moment *at,
 					  const struct space_map *map, bool trusted)
 {
@@ -517,6 +517,7 @@ static bool take_copy(void *arg, int fd, const char *path)
 	(void)path;
 	v->fd = fd;
 	v->im->of_trace = examine_file(v->im, fd, v->moment, v->map, false) == IMAGE_FILE_OK;
+	v->im->units.is_strange = v->im->of_trace;
 	return v->im->of_trace;
 }
 

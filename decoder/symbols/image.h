@@ -40,8 +40,7 @@ struct image_module {
 	uint64_t reach;  /* the highest end of those that begin before it, and its own */
 	uint64_t offset; /* of what lies at start, in the file */
 	uint64_t map_start, map_offset; /* of the executable mapping it was found by */
-	uint64_t modified; /* of the file that IMAGE_FILE_OK is of: when it was written, ns since
-			      1970 */
+	uint64_t modified; /* of IMAGE_FILE_OK: the file's time of modification, ns since 1970 */
 	Dwfl_Module *mod;  /* NULL: nothing to look into. Of modules of the same file at the same
 			      bias it is the same */
 	uint64_t bias;     /* of IMAGE_FILE_OK: addresses in memory less those in the file */
@@ -53,15 +52,16 @@ struct image_module {
 	size_t cu_count;
 	struct unit_set units; /* those that were looked at */
 	bool cus_read, missing_noted, split_noted;
-	bool has_debug;          /* debug information was found, when examined was set */
+	bool has_debug;          /* debug information was found, at its examination */
 	struct vouched *vouched; /* the image's */
-	bool elsewhere; /* its file is one of those, or a copy in the trace, and not at its path */
-	bool of_trace;  /* it is a copy in the trace, which may be a stranger's */
-	bool trusted;   /* nothing but the user's word says that a file is the one that ran */
-	bool refused;   /* what the user names has another build-id, or other code */
+	bool elsewhere; /* its file is a vouched one, or a copy in the trace, and not the one at its
+			   path */
+	bool of_trace;  /* its file is a copy in the trace; the trace may be a stranger's */
+	bool trusted;   /* only the user's word says that the file is the one that ran */
+	bool refused;   /* the file that the user named has another build-id, or other code */
 	/* For symbols.c. */
 	bool examined, kept_told;
-	uint8_t level;        /* enum symbols_level, when it was examined */
+	uint8_t level;        /* enum symbols_level, at its examination */
 	uint8_t lack;         /* enum missing_what + 1, 0: nothing; the same */
 	uint32_t kept, noted; /* its numbers + 1 there (kept.h), 0: not looked for yet */
 };
@@ -74,9 +74,10 @@ struct image {
 	struct image_module **by_start;
 	size_t count, by_start_count, cap; /* cap: of both arrays */
 	bool attached;                     /* the Dwfl has its thread callbacks (unwind.c) */
-	struct vouched *vouched;           /* what the user vouches for; not owned */
-	struct trace_copies *copies;       /* what the trace has; not owned */
-	struct unwind_context *unwinding;  /* what they read; NULL outside symbols_unwind */
+	struct vouched *vouched;           /* the user's own files (--symbols); not owned */
+	struct trace_copies *copies;      /* the trace's copies of the program's files; not owned */
+	struct unwind_context *unwinding; /* the state of the present symbols_unwind(), for the
+					     Dwfl's callbacks; NULL outside it */
 };
 
 /* Makes an empty image; NULL without memory. vouched and copies are borrowed. */

@@ -98,7 +98,7 @@ bool kept_source_differs(const struct kept_source *source);
 bool kept_source_line(const struct kept_source *source, uint32_t line, struct slice *text);
 /* All of it, with empty lines for those that are not kept; free() it. NULL without memory. */
 char *kept_source_text(const struct kept_source *source, size_t *len);
-/* Reads the source files of the places that were added. is_newer: whether one is newer than its
+/* Reads the source files of the places that were added. is_newer: tells if one is newer than its
  * program. */
 void kept_add_sources(struct kept *k, bool (*is_newer)(void *arg, const char *path), void *arg);
 

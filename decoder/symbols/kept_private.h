@@ -20,7 +20,7 @@ enum {
 
 struct kept_place {
 	struct kept_where where;
-	uint32_t module; /* that it is in */
+	uint32_t module; /* the number of its module */
 	struct location loc;
 };
 

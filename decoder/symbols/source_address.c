@@ -30,7 +30,7 @@ static bool find_in_unit(Dwarf_Die *unit, const char *place, uint64_t *addr)
 
 		if (!file || dwarf_lineno(line, &number) || dwarf_lineaddr(line, &at) ||
 		    dwarf_linebeginstatement(line, &begins) || !begins || !at ||
-		    !source_place_matches(place, file, number))
+		    !source_position_matches(place, file, number))
 			continue;
 		*addr = found && *addr < at ? *addr : at;
 		found = true;

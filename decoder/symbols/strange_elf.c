@@ -1,22 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "decoder/symbols/strange_elf.h"
 
-#include <elf.h>
 #include <endian.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
+#include "decoder/symbols/elf_sections.h"
+#include "decoder/symbols/xz_size.h"
 #include "lib/regular_file.h"
 
-enum {
-	/* LZMA packs at best 273 bytes, its longest match, to some 14 bits of the coder's best
-	   case, each 0.022 bits: 7,000 to one. A gigabyte of zeros takes 150 KB. */
-	XZ_RATIO = 8192,
-	NAME_ROOM = 24,
-};
+enum { NAME_ROOM = 64 };
 
 /* A section as far as it matters here. */
 struct section {
@@ -24,52 +18,26 @@ struct section {
 	char name[NAME_ROOM];
 };
 
-struct elf_sections {
-	int fd;
-	Elf64_Ehdr header;
-	Elf64_Shdr *at;
-};
-
-/* False: they are not where the header says. */
-static bool read_sections(struct elf_sections *s)
-{
-	const Elf64_Ehdr *h = &s->header;
-	size_t size = h->e_shnum * sizeof *s->at;
-
-	if (!h->e_shoff)
-		return !h->e_shnum;
-	if (!h->e_shnum || h->e_shentsize != sizeof *s->at || h->e_shstrndx >= h->e_shnum)
-		return false;
-	s->at = malloc(size);
-	return s->at && regular_file_read(s->fd, s->at, size, h->e_shoff) &&
-	       s->at[h->e_shstrndx].sh_type == SHT_STRTAB &&
-	       !(s->at[h->e_shstrndx].sh_flags & SHF_COMPRESSED);
-}
-
-static bool read_header(struct elf_sections *s)
+static bool is_small(int fd)
 {
 	struct stat st;
 
-	return !fstat(s->fd, &st) && st.st_size <= STRANGE_ELF_MOST &&
-	       regular_file_read(s->fd, &s->header, sizeof s->header, 0) &&
-	       !memcmp(s->header.e_ident, ELFMAG, SELFMAG) &&
-	       s->header.e_ident[EI_CLASS] == ELFCLASS64 &&
-	       s->header.e_ident[EI_DATA] == ELFDATA2LSB;
+	return !fstat(fd, &st) && st.st_size <= STRANGE_ELF_MOST;
 }
 
-/* As much of its name as tells it from others; at the end of the file there may be less. */
-static void read_name(const struct elf_sections *s, struct section *section)
+/* libdw reads the symbols in .gnu_debugdata as a file of their own. */
+static uint64_t symbols_size(int fd, const Elf64_Shdr *header)
 {
-	const Elf64_Shdr *names = &s->at[s->header.e_shstrndx];
-	uint64_t at = names->sh_offset + section->header->sh_name;
+	uint64_t size;
 
-	memset(section->name, 0, sizeof section->name);
-	if (section->header->sh_name < names->sh_size && at >= names->sh_offset && at <= INT64_MAX)
-		(void)!pread(s->fd, section->name, sizeof section->name - 1, (off_t)at);
+	return xz_size(fd, header->sh_offset, header->sh_size, &size) &&
+			       size <= STRANGE_ELF_SYMBOLS_MOST
+		       ? size
+		       : UINT64_MAX;
 }
 
 /* The bytes to which it unpacks; 0: it is not packed. */
-static uint64_t unpacked_size(const struct elf_sections *s, const struct section *section)
+static uint64_t unpacked_size(int fd, const struct section *section)
 {
 	const Elf64_Shdr *header = section->header;
 	struct {
@@ -80,30 +48,36 @@ static uint64_t unpacked_size(const struct elf_sections *s, const struct section
 	uint64_t size;
 
 	if (!strcmp(section->name, ".gnu_debugdata"))
-		return header->sh_size > STRANGE_ELF_UNPACKED_MOST ? UINT64_MAX
-								   : header->sh_size * XZ_RATIO;
+		return symbols_size(fd, header);
 	if (header->sh_flags & SHF_COMPRESSED)
-		return regular_file_read(s->fd, &packed, sizeof packed, header->sh_offset)
+		return regular_file_read(fd, &packed, sizeof packed, header->sh_offset)
 			       ? packed.ch_size
 			       : 0;
 	if (strncmp(section->name, ".zdebug", strlen(".zdebug")) != 0 ||
-	    !regular_file_read(s->fd, &old, sizeof old, header->sh_offset))
+	    !regular_file_read(fd, &old, sizeof old, header->sh_offset))
 		return 0;
 	memcpy(&size, old.size, sizeof size);
 	return be64toh(size);
+}
+
+/* libdw also takes .zgnu_debugaltlink, .gnu_debugaltlink.dwo and .gnu.debuglto_.gnu_debugaltlink
+ * for it (dwarf_begin_elf.c of 0.188, check_section). */
+static bool names_a_file(const struct section *section)
+{
+	return strstr(section->name, "gnu_debugaltlink");
 }
 
 static bool sections_are_bounded(const struct elf_sections *s)
 {
 	uint64_t left = STRANGE_ELF_UNPACKED_MOST;
 
-	for (size_t i = 0; s->at && i < s->header.e_shnum; i++) {
+	for (size_t i = 0; i < s->count; i++) {
 		struct section section = {.header = &s->at[i]};
 		uint64_t size;
 
-		read_name(s, &section);
-		size = unpacked_size(s, &section);
-		if (size > left || !strcmp(section.name, ".gnu_debugaltlink"))
+		elf_sections_name(s, i, section.name, sizeof section.name);
+		size = unpacked_size(s->fd, &section);
+		if (size > left || names_a_file(&section))
 			return false;
 		left -= size;
 	}
@@ -112,9 +86,12 @@ static bool sections_are_bounded(const struct elf_sections *s)
 
 bool strange_elf_is_bounded(int fd)
 {
-	struct elf_sections s = {.fd = fd};
-	bool bounded = read_header(&s) && read_sections(&s) && sections_are_bounded(&s);
+	struct elf_sections s;
+	bool bounded =
+		elf_sections_read(&s, fd) && is_small(fd) &&
+		(s.count ? s.header.e_shoff && elf_sections_have_names(&s) : !s.header.e_shoff) &&
+		sections_are_bounded(&s);
 
-	free(s.at);
+	elf_sections_release(&s);
 	return bounded;
 }

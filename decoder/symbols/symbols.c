@@ -619,7 +619,7 @@ size_t symbols_code(struct symbols *s, uint32_t space, uint32_t epoch, uint64_t 
 					      out + done, n - done);
 
 		if (!got) {
-			/* up to the next page, which the trace may hold */
+			/* only up to the next page: the trace may hold that one */
 			size_t room = BT_PAGE - (addr + done) % BT_PAGE;
 
 			got = file_code(s, space, epoch, addr + done, out + done,

@@ -28,7 +28,7 @@ struct location {
 	const char *file; /* of addr itself: of the innermost inlined frame when there are inlined
 			     frames */
 	int line;
-	bool has_lines; /* the module has debug information, whether or not it tells of addr */
+	bool has_lines; /* the module has debug information, though maybe none of addr */
 	const struct inlined_frame
 		*inlined; /* innermost first; the last one was inlined into function */
 	size_t inlined_count;
@@ -42,12 +42,12 @@ enum missing_what {
 	MISSING_DEBUG,    /* no debug information: no source lines */
 	MISSING_UNPACKED, /* its debug information is compressed, and cannot be unpacked */
 	MISSING_SPLIT,    /* its split debug information: no inlined frames */
-	MISSING_PACKAGE,  /* the same: it is in a .dwp file beside it, which libdw does not read */
+	MISSING_PACKAGE,  /* the same, for it is in a .dwp file; libdw reads none */
 	MISSING_SOURCE,  /* a source file is newer than the program: its lines may not be those that
 			    ran */
 	MISSING_KEPT,    /* the trace's own symbols are damaged */
-	MISSING_VOUCHED, /* nothing but the user's word says that the file is the one that ran */
-	MISSING_REFUSED, /* the file is not there; what the user names instead is another one */
+	MISSING_VOUCHED, /* only the user's word says that the file is the one that ran */
+	MISSING_REFUSED, /* the file is gone, and the user's file is not the one that ran */
 };
 
 struct missing_module {
@@ -121,10 +121,10 @@ struct stack_frame {
 	bool is_return; /* pc is a return address: look it up as one */
 	bool is_cut;    /* its caller is told by memory of the stack that the trace does not have */
 	bool is_history; /* memory tells nothing of it: the branch history does (callstack.h) */
-	bool is_guess; /* found by what rbp held, for want of unwind information, or on from such a
+	bool is_guess; /* found through rbp, for want of unwind information, or found on from such a
 			  frame */
-	bool is_trampoline; /* what a handler returns to: no call has made this frame; what was
-			       interrupted is the next */
+	bool is_trampoline; /* the code that a handler returns to: no call made this frame; the
+			       interrupted code is the next frame */
 };
 
 /* Which instruction the signal of a snapshot came from, at whose task's rip it did: the one there;

@@ -15,10 +15,10 @@
 enum text_mark {
 	TEXT_PLAIN = 1,
 	TEXT_HEADING,
-	TEXT_FAILURE, /* what happened */
-	TEXT_REASON,  /* what the program says of it */
+	TEXT_FAILURE, /* the failure itself */
+	TEXT_REASON,  /* the program's own words about it */
 	TEXT_SOURCE,  /* a line of source */
-	TEXT_QUIET,   /* what recedes: libraries */
+	TEXT_QUIET,   /* of little interest: libraries */
 	TEXT_MISSING, /* branches are missing */
 	TEXT_MARKS,
 };

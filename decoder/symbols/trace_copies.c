@@ -3,13 +3,16 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "decoder/symbols/strange_elf.h"
 #include "decoder/symbols/vouched.h"
+#include "lib/page.h"
 #include "lib/regular_file.h"
 
 enum {
@@ -17,6 +20,8 @@ enum {
 	PIECE = 1 << 20,
 	IN_MEMORY_MOST = 512 << 20, /* bytes of those that lie in a pack, together */
 };
+
+static const rlim_t memory_most = (rlim_t)4 << 30; /* bytes */
 
 static bool is_elf(struct file_window *w)
 {
@@ -71,6 +76,30 @@ static int open_copy(const struct trace *t, const struct trace_file *file, uint6
 	return fd;
 }
 
+/* Lets this process have memory_most more than now. Sizes of sections bound what libelf unpacks,
+ * not what libdw makes of them: each byte of a line program may be a row, one instruction of unwind
+ * information may ask for 128 million registers, and packed sections may lie in packed symbols. */
+static void limit_memory(void)
+{
+	FILE *f = fopen("/proc/self/statm", "r");
+	unsigned long long pages;
+	struct rlimit l;
+	rlim_t most;
+
+	/* The sixth is that of private writable memory, which RLIMIT_DATA is for since Linux 4.7
+	 * (proc(5), getrlimit(2)). */
+	if (f && fscanf(f, "%*s %*s %*s %*s %*s %llu", &pages) == 1 &&
+	    !getrlimit(RLIMIT_DATA, &l)) {
+		most = pages * BT_PAGE + memory_most;
+		if (most < l.rlim_cur) {
+			l.rlim_cur = most;
+			setrlimit(RLIMIT_DATA, &l);
+		}
+	}
+	if (f)
+		fclose(f);
+}
+
 static void read_all(struct trace_copies *c, const struct trace *t)
 {
 	uint64_t left = IN_MEMORY_MOST;
@@ -85,6 +114,8 @@ static void read_all(struct trace_copies *c, const struct trace *t)
 		copy->fd = open_copy(t, &t->files[i], &left);
 		if (copy->fd < 0)
 			continue;
+		if (!c->count)
+			limit_memory();
 		vouched_build_id(copy->fd, copy->build_id);
 		c->count++;
 	}

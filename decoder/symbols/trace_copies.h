@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The files of a trace that hold what its program had mapped (doc/FORMAT.md, "mapped-N"), as far as
  * they are ELF files: where a program's own file is gone, or is another now, one of them is what it
- * was. Whether it is that is for image.c to say. Used by symbols. */
+ * was. Whether it is that is for image.c to say. Used by symbols.
+ *
+ * They may be a stranger's. Before the first one is read, the soft limit of the memory of this
+ * process (RLIMIT_DATA) is lowered to 4 GB more than it has then. */
 #ifndef BT_TRACE_COPIES_H
 #define BT_TRACE_COPIES_H
 

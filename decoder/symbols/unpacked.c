@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "decoder/symbols/unpacked.h"
 
-#include <elf.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include "decoder/symbols/elf_sections.h"
 #include "lib/regular_file.h"
 
 enum {
@@ -24,45 +24,23 @@ enum {
 
 static const uint64_t size_max = UINT64_C(8) << 30; /* of a file */
 
-/* The sections of a file. */
-struct sections {
-	int fd;
-	Elf64_Ehdr header;
-	Elf64_Shdr *at;
-};
-
-static bool read_sections(struct sections *s, int fd)
-{
-	size_t size;
-
-	*s = (struct sections){.fd = fd};
-	if (!regular_file_read(fd, &s->header, sizeof s->header, 0) ||
-	    memcmp(s->header.e_ident, ELFMAG, SELFMAG) ||
-	    s->header.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    s->header.e_ident[EI_DATA] != ELFDATA2LSB || s->header.e_shentsize != sizeof *s->at)
-		return false;
-	size = s->header.e_shnum * sizeof *s->at;
-	s->at = malloc(size ? size : 1);
-	return s->at && regular_file_read(fd, s->at, size, s->header.e_shoff);
-}
-
 static bool is_compressed(const Elf64_Shdr *sh)
 {
 	return sh->sh_flags & SHF_COMPRESSED && !(sh->sh_flags & SHF_ALLOC) &&
 	       sh->sh_type == SHT_PROGBITS && sh->sh_size > sizeof(Elf64_Chdr);
 }
 
-static bool is_zstd(const struct sections *s, const Elf64_Shdr *sh, Elf64_Chdr *ch)
+static bool is_zstd(const struct elf_sections *s, const Elf64_Shdr *sh, Elf64_Chdr *ch)
 {
 	return is_compressed(sh) && regular_file_read(s->fd, ch, sizeof *ch, sh->sh_offset) &&
 	       ch->ch_type == COMPRESSED_BY_ZSTD;
 }
 
-static bool has_zstd(const struct sections *s)
+static bool has_zstd(const struct elf_sections *s)
 {
 	Elf64_Chdr ch;
 
-	for (size_t i = 0; i < s->header.e_shnum; i++)
+	for (size_t i = 0; i < s->count; i++)
 		if (is_zstd(s, &s->at[i], &ch))
 			return true;
 	return false;
@@ -100,8 +78,8 @@ static bool unpack_section(int fd, uint64_t from, uint64_t in, int copy, uint64_
 }
 
 /* To the end of the copy; sh becomes what the section is there. */
-static bool append_section(const struct sections *s, Elf64_Shdr *sh, const Elf64_Chdr *ch, int copy,
-			   uint64_t *end, uint64_t end_max)
+static bool append_section(const struct elf_sections *s, Elf64_Shdr *sh, const Elf64_Chdr *ch,
+			   int copy, uint64_t *end, uint64_t end_max)
 {
 	uint64_t packed = sh->sh_size - sizeof *ch,
 		 alignment = ch->ch_addralign ? ch->ch_addralign : 1;
@@ -131,7 +109,7 @@ static bool copy_whole(int fd, int copy, uint64_t size)
 	return true;
 }
 
-static bool unpack_all(struct sections *s, int copy)
+static bool unpack_all(struct elf_sections *s, int copy)
 {
 	struct stat st;
 	uint64_t end, end_max;
@@ -141,29 +119,29 @@ static bool unpack_all(struct sections *s, int copy)
 		return false;
 	end = (uint64_t)st.st_size;
 	end_max = (end + ALIGNMENT_MAX) * RATIO_MAX;
-	for (size_t i = 0; i < s->header.e_shnum; i++) {
+	for (size_t i = 0; i < s->count; i++) {
 		Elf64_Chdr ch;
 
 		if (is_zstd(s, &s->at[i], &ch) &&
 		    !append_section(s, &s->at[i], &ch, copy, &end, end_max))
 			return false;
 	}
-	return pwrite(copy, s->at, s->header.e_shnum * sizeof *s->at, (off_t)s->header.e_shoff) ==
-	       (ssize_t)(s->header.e_shnum * sizeof *s->at);
+	return pwrite(copy, s->at, s->count * sizeof *s->at, (off_t)s->header.e_shoff) ==
+	       (ssize_t)(s->count * sizeof *s->at);
 }
 
 int unpacked_file(int fd)
 {
-	struct sections s;
+	struct elf_sections s;
 	int copy = -1;
 
-	if (read_sections(&s, fd) && has_zstd(&s))
+	if (elf_sections_read(&s, fd) && has_zstd(&s))
 		copy = memfd_create("unpacked", MFD_CLOEXEC);
 	if (copy >= 0 && !unpack_all(&s, copy)) {
 		close(copy);
 		copy = -1;
 	}
-	free(s.at);
+	elf_sections_release(&s);
 	if (copy < 0)
 		return fd;
 	close(fd);
@@ -173,13 +151,13 @@ int unpacked_file(int fd)
 bool unpacked_is_compressed(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-	struct sections s = {0};
+	struct elf_sections s = {0};
 	bool found = false;
 
-	if (fd >= 0 && read_sections(&s, fd))
-		for (size_t i = 0; i < s.header.e_shnum; i++)
+	if (fd >= 0 && elf_sections_read(&s, fd))
+		for (size_t i = 0; i < s.count; i++)
 			found |= is_compressed(&s.at[i]);
-	free(s.at);
+	elf_sections_release(&s);
 	if (fd >= 0)
 		close(fd);
 	return found;

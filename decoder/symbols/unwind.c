@@ -42,8 +42,8 @@ struct unwind_context {
 		bool is_there, has_info; /* info: of how to unwind it */
 		uint64_t rbp;
 	} newest;         /* of the frames that libdwfl gave */
-	uint64_t missing; /* where, if cut */
-	bool cut; /* memory that the newest frame's caller would be read from is not in the trace */
+	uint64_t missing; /* its address, if cut */
+	bool cut;         /* the trace lacks the memory that tells the newest frame's caller */
 };
 
 static bool read_word(struct unwind_context *u, uint64_t addr, uint64_t *value)

@@ -66,12 +66,13 @@ struct variable_walk {
 	struct frame_place place;
 	struct thread_values *t;
 	size_t n;         /* the frame */
-	unsigned callees; /* whose values at entry it is asked for */
+	unsigned callees; /* the number of callees, one inside the other, that ask for values at
+			     their entry */
 	Dwarf_Die function;
 	Dwarf_Addr prologue_end; /* 0: the pc is behind it */
-	Dwarf_Off last;          /* entry that was looked at: each is once */
+	Dwarf_Off last;          /* the entry that was visited last: each is visited once */
 	unsigned entries;
-	size_t levels; /* of what is inlined at the pc, that were met */
+	size_t levels; /* levels of inlined functions at the pc that were met */
 	void (*found)(void *arg, const struct frame_variable *v);
 	void *arg;
 };

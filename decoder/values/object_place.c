@@ -55,24 +55,24 @@ struct location_machine {
 	enum object_state failure;    /* why it ended */
 };
 
-static bool fail(struct location_machine *m, enum object_state why)
+static bool machine_fail(struct location_machine *m, enum object_state why)
 {
 	m->failure = why;
 	return false;
 }
 
-static bool push(struct location_machine *m, uint64_t value)
+static bool machine_push(struct location_machine *m, uint64_t value)
 {
 	if (m->depth == STACK_MAX)
-		return fail(m, OBJECT_NOT_DECODED);
+		return machine_fail(m, OBJECT_NOT_DECODED);
 	m->stack[m->depth++] = value;
 	return true;
 }
 
-static bool pop(struct location_machine *m, uint64_t *value)
+static bool machine_pop(struct location_machine *m, uint64_t *value)
 {
 	if (!m->depth)
-		return fail(m, OBJECT_NOT_DECODED);
+		return machine_fail(m, OBJECT_NOT_DECODED);
 	*value = m->stack[--m->depth];
 	return true;
 }
@@ -82,9 +82,9 @@ static bool read_register(struct location_machine *m, uint64_t reg, uint64_t *va
 	const struct frame_registers *r = m->f->registers;
 
 	if (reg >= FRAME_REGISTERS)
-		return fail(m, OBJECT_NOT_DECODED); /* those of vectors are in no address */
+		return machine_fail(m, OBJECT_NOT_DECODED); /* those of vectors are in no address */
 	if (!(r->known & 1u << reg))
-		return fail(m, OBJECT_NOT_SAVED);
+		return machine_fail(m, OBJECT_NOT_SAVED);
 	*value = r->value[reg];
 	return true;
 }
@@ -113,24 +113,24 @@ static enum object_state read_memory(const struct known_memory *k, uint64_t addr
 	return known_memory_is_mapped(k, addr) ? OBJECT_NOT_KEPT : OBJECT_NOT_MAPPED;
 }
 
-static bool dereference(struct location_machine *m, size_t size)
+static bool machine_dereference(struct location_machine *m, size_t size)
 {
 	uint64_t addr, value = 0;
 	enum object_state state;
 
 	if (!size || size > sizeof value)
-		return fail(m, OBJECT_NOT_DECODED);
-	if (!pop(m, &addr))
+		return machine_fail(m, OBJECT_NOT_DECODED);
+	if (!machine_pop(m, &addr))
 		return false;
 	state = read_memory(m->f->memory, addr, &value, size);
-	return state == OBJECT_KNOWN ? push(m, value) : fail(m, state);
+	return state == OBJECT_KNOWN ? machine_push(m, value) : machine_fail(m, state);
 }
 
 static bool push_register_plus(struct location_machine *m, uint64_t reg, uint64_t offset)
 {
 	uint64_t value;
 
-	return read_register(m, reg, &value) && push(m, value + offset);
+	return read_register(m, reg, &value) && machine_push(m, value + offset);
 }
 
 static bool evaluate_location(const struct frame_place *f, Dwarf_Attribute *attr, Dwarf_Op *ops,
@@ -155,10 +155,10 @@ static bool frame_base(struct location_machine *m, uint64_t *base)
 	size_t count;
 
 	if (!m->f->function || !dwarf_attr_integrate(m->f->function, DW_AT_frame_base, &attr))
-		return fail(m, OBJECT_NOT_DECODED);
+		return machine_fail(m, OBJECT_NOT_DECODED);
 	take_block(&attr);
 	if (dwarf_getlocation_addr(&attr, m->f->pc, &ops, &count, LOCATIONS_MAX) != 1)
-		return fail(m, OBJECT_NOT_DECODED);
+		return machine_fail(m, OBJECT_NOT_DECODED);
 	return evaluate_location(m->f, &attr, ops, count, m->nested + 1, base, &m->failure);
 }
 
@@ -166,15 +166,15 @@ static bool do_unary(struct location_machine *m, unsigned op)
 {
 	uint64_t a;
 
-	if (!pop(m, &a))
+	if (!machine_pop(m, &a))
 		return false;
 	switch (op) {
 	case DW_OP_abs:
-		return push(m, (int64_t)a < 0 ? 0 - a : a);
+		return machine_push(m, (int64_t)a < 0 ? 0 - a : a);
 	case DW_OP_neg:
-		return push(m, 0 - a);
+		return machine_push(m, 0 - a);
 	default:
-		return push(m, ~a);
+		return machine_push(m, ~a);
 	}
 }
 
@@ -257,25 +257,26 @@ static bool do_binary(struct location_machine *m, unsigned op)
 	uint64_t a, b, r;
 
 	if (m->typed && !needs_no_type(op))
-		return fail(m, OBJECT_NOT_DECODED);
-	if (!pop(m, &b) || !pop(m, &a))
+		return machine_fail(m, OBJECT_NOT_DECODED);
+	if (!machine_pop(m, &b) || !machine_pop(m, &a))
 		return false;
-	return compute_operation(op, a, b, &r) ? push(m, r) : fail(m, OBJECT_NOT_DECODED);
+	return compute_operation(op, a, b, &r) ? machine_push(m, r)
+					       : machine_fail(m, OBJECT_NOT_DECODED);
 }
 
-static bool pick(struct location_machine *m, uint64_t from_top)
+static bool machine_pick(struct location_machine *m, uint64_t from_top)
 {
 	if (from_top >= m->depth)
-		return fail(m, OBJECT_NOT_DECODED);
-	return push(m, m->stack[m->depth - 1 - from_top]);
+		return machine_fail(m, OBJECT_NOT_DECODED);
+	return machine_push(m, m->stack[m->depth - 1 - from_top]);
 }
 
-static bool rotate(struct location_machine *m, size_t n)
+static bool machine_rotate(struct location_machine *m, size_t n)
 {
 	uint64_t top;
 
 	if (m->depth < n)
-		return fail(m, OBJECT_NOT_DECODED);
+		return machine_fail(m, OBJECT_NOT_DECODED);
 	top = m->stack[m->depth - 1];
 	memmove(&m->stack[m->depth - n + 1], &m->stack[m->depth - n], (n - 1) * sizeof top);
 	m->stack[m->depth - n] = top;
@@ -283,7 +284,7 @@ static bool rotate(struct location_machine *m, size_t n)
 }
 
 /* To the operation at a distance from the end of a jump. */
-static bool jump(struct location_machine *m, const Dwarf_Op *op)
+static bool machine_jump(struct location_machine *m, const Dwarf_Op *op)
 {
 	enum { JUMP_SIZE = 3 };
 	Dwarf_Word to = op->offset + JUMP_SIZE + (Dwarf_Word)(int64_t)(int16_t)op->number;
@@ -297,15 +298,15 @@ static bool jump(struct location_machine *m, const Dwarf_Op *op)
 	return true;
 }
 
-static bool branch(struct location_machine *m, const Dwarf_Op *op)
+static bool machine_branch(struct location_machine *m, const Dwarf_Op *op)
 {
 	uint64_t condition;
 
-	return pop(m, &condition) && (!condition || jump(m, op));
+	return machine_pop(m, &condition) && (!condition || machine_jump(m, op));
 }
 
 /* To a base type of integers: of its size, with its sign. 0: the generic type. */
-static bool convert(struct location_machine *m, const Dwarf_Op *op)
+static bool machine_convert(struct location_machine *m, const Dwarf_Op *op)
 {
 	Dwarf_Die type;
 	Dwarf_Word size, encoding;
@@ -319,15 +320,15 @@ static bool convert(struct location_machine *m, const Dwarf_Op *op)
 	    dwarf_formudata(dwarf_attr(&type, DW_AT_byte_size, &attr), &size) ||
 	    dwarf_formudata(dwarf_attr(&type, DW_AT_encoding, &attr), &encoding) || !size ||
 	    size > 8 || encoding == DW_ATE_float)
-		return fail(m, OBJECT_NOT_DECODED);
-	if (!pop(m, &value))
+		return machine_fail(m, OBJECT_NOT_DECODED);
+	if (!machine_pop(m, &value))
 		return false;
 	m->typed |= size < 8 || (encoding != DW_ATE_signed && encoding != DW_ATE_address);
 	unused = 64 - 8 * (unsigned)size;
 	value <<= unused;
-	return push(m, encoding == DW_ATE_signed || encoding == DW_ATE_signed_char
-			       ? (uint64_t)((int64_t)value >> unused)
-			       : value >> unused);
+	return machine_push(m, encoding == DW_ATE_signed || encoding == DW_ATE_signed_char
+				       ? (uint64_t)((int64_t)value >> unused)
+				       : value >> unused);
 }
 
 /* Pushes a register's value at the function's entry. */
@@ -341,8 +342,8 @@ static bool entry_value(struct location_machine *m, const Dwarf_Op *op)
 	if (!m->f->at_entry || !m->attr || dwarf_getlocation_attr(m->attr, op, &attr) ||
 	    dwarf_getlocation(&attr, &ops, &count) || count != 1 || ops->atom < DW_OP_reg0 ||
 	    ops->atom > DW_OP_reg31 || !m->f->at_entry(m->f->arg, ops->atom - DW_OP_reg0, &value))
-		return fail(m, OBJECT_OPTIMIZED_OUT);
-	return push(m, value);
+		return machine_fail(m, OBJECT_OPTIMIZED_OUT);
+	return machine_push(m, value);
 }
 
 static bool indexed_address(struct location_machine *m, const Dwarf_Op *op, bool is_address)
@@ -352,11 +353,12 @@ static bool indexed_address(struct location_machine *m, const Dwarf_Op *op, bool
 	Dwarf_Word word;
 
 	if (!m->attr || dwarf_getlocation_attr(m->attr, op, &attr))
-		return fail(m, OBJECT_NOT_DECODED);
+		return machine_fail(m, OBJECT_NOT_DECODED);
 	if (is_address)
-		return dwarf_formaddr(&attr, &addr) ? fail(m, OBJECT_NOT_DECODED)
-						    : push(m, addr + m->f->bias);
-	return dwarf_formudata(&attr, &word) ? fail(m, OBJECT_NOT_DECODED) : push(m, word);
+		return dwarf_formaddr(&attr, &addr) ? machine_fail(m, OBJECT_NOT_DECODED)
+						    : machine_push(m, addr + m->f->bias);
+	return dwarf_formudata(&attr, &word) ? machine_fail(m, OBJECT_NOT_DECODED)
+					     : machine_push(m, word);
 }
 
 static bool push_base_plus(struct location_machine *m, uint64_t offset)
@@ -364,27 +366,27 @@ static bool push_base_plus(struct location_machine *m, uint64_t offset)
 	uint64_t base;
 
 	if (m->nested >= NESTED_MAX)
-		return fail(m, OBJECT_NOT_DECODED);
-	return frame_base(m, &base) && push(m, base + offset);
+		return machine_fail(m, OBJECT_NOT_DECODED);
+	return frame_base(m, &base) && machine_push(m, base + offset);
 }
 
 static bool push_cfa(struct location_machine *m)
 {
-	return m->f->cfa ? push(m, m->f->cfa) : fail(m, OBJECT_NOT_KEPT);
+	return m->f->cfa ? machine_push(m, m->f->cfa) : machine_fail(m, OBJECT_NOT_KEPT);
 }
 
-static bool drop(struct location_machine *m)
+static bool machine_drop(struct location_machine *m)
 {
 	uint64_t top;
 
-	return pop(m, &top);
+	return machine_pop(m, &top);
 }
 
 static bool plus_constant(struct location_machine *m, uint64_t constant)
 {
 	uint64_t top;
 
-	return pop(m, &top) && push(m, top + constant);
+	return machine_pop(m, &top) && machine_push(m, top + constant);
 }
 
 /* Operations that work on the stack. */
@@ -394,7 +396,7 @@ static bool do_stack_op(struct location_machine *m, const Dwarf_Op *op)
 	case DW_OP_nop:
 		return true;
 	case DW_OP_addr:
-		return push(m, op->number + m->f->bias);
+		return machine_push(m, op->number + m->f->bias);
 	case DW_OP_addrx:
 	case DW_OP_GNU_addr_index:
 		return indexed_address(m, op, true);
@@ -411,7 +413,7 @@ static bool do_stack_op(struct location_machine *m, const Dwarf_Op *op)
 	case DW_OP_const8s:
 	case DW_OP_constu:
 	case DW_OP_consts:
-		return push(m, op->number);
+		return machine_push(m, op->number);
 	case DW_OP_bregx:
 		return push_register_plus(m, op->number, op->number2);
 	case DW_OP_fbreg:
@@ -419,21 +421,21 @@ static bool do_stack_op(struct location_machine *m, const Dwarf_Op *op)
 	case DW_OP_call_frame_cfa:
 		return push_cfa(m);
 	case DW_OP_dup:
-		return pick(m, 0);
+		return machine_pick(m, 0);
 	case DW_OP_over:
-		return pick(m, 1);
+		return machine_pick(m, 1);
 	case DW_OP_pick:
-		return pick(m, op->number);
+		return machine_pick(m, op->number);
 	case DW_OP_drop:
-		return drop(m);
+		return machine_drop(m);
 	case DW_OP_swap:
-		return rotate(m, 2);
+		return machine_rotate(m, 2);
 	case DW_OP_rot:
-		return rotate(m, 3);
+		return machine_rotate(m, 3);
 	case DW_OP_deref:
-		return dereference(m, 8);
+		return machine_dereference(m, 8);
 	case DW_OP_deref_size:
-		return dereference(m, op->number);
+		return machine_dereference(m, op->number);
 	case DW_OP_plus_uconst:
 		return plus_constant(m, op->number);
 	case DW_OP_abs:
@@ -441,12 +443,12 @@ static bool do_stack_op(struct location_machine *m, const Dwarf_Op *op)
 	case DW_OP_not:
 		return do_unary(m, op->atom);
 	case DW_OP_skip:
-		return jump(m, op);
+		return machine_jump(m, op);
 	case DW_OP_bra:
-		return branch(m, op);
+		return machine_branch(m, op);
 	case DW_OP_convert:
 	case DW_OP_GNU_convert:
-		return convert(m, op);
+		return machine_convert(m, op);
 	case DW_OP_entry_value:
 	case DW_OP_GNU_entry_value:
 		return entry_value(m, op);
@@ -469,17 +471,17 @@ static bool do_place_op(struct location_machine *m, const Dwarf_Op *op)
 	case DW_OP_regx:
 		return true;
 	case DW_OP_stack_value:
-		if (!pop(m, &value))
+		if (!machine_pop(m, &value))
 			return false;
 		m->place = (struct simple_location){.kind = LOCATION_VALUE, .number = value};
 		return true;
 	case DW_OP_implicit_value:
 		m->place.kind = LOCATION_BYTES;
 		return dwarf_getlocation_implicit_value(m->attr, op, &m->place.block)
-			       ? fail(m, OBJECT_NOT_DECODED)
+			       ? machine_fail(m, OBJECT_NOT_DECODED)
 			       : true;
-	default: /* implicit pointers: what they point to is nowhere */
-		return fail(m, OBJECT_OPTIMIZED_OUT);
+	default: /* implicit pointers: the object has no address */
+		return machine_fail(m, OBJECT_OPTIMIZED_OUT);
 	}
 }
 
@@ -499,7 +501,7 @@ static bool ends_piece(unsigned atom) { return atom == DW_OP_piece || atom == DW
 static bool do_op(struct location_machine *m, const Dwarf_Op *op)
 {
 	if (op->atom >= DW_OP_lit0 && op->atom <= DW_OP_lit31)
-		return push(m, op->atom - DW_OP_lit0);
+		return machine_push(m, op->atom - DW_OP_lit0);
 	if (op->atom >= DW_OP_breg0 && op->atom <= DW_OP_breg31)
 		return push_register_plus(m, op->atom - DW_OP_breg0, op->number);
 	return tells_place(op->atom) ? do_place_op(m, op) : do_stack_op(m, op);
@@ -519,7 +521,7 @@ static bool run_machine(struct location_machine *m)
 
 		any = true;
 		if (++m->steps > STEPS_MAX)
-			return fail(m, OBJECT_NOT_DECODED);
+			return machine_fail(m, OBJECT_NOT_DECODED);
 		fine = fine && do_op(m, op);
 	}
 	if (fine && any && m->place.kind == LOCATION_NOWHERE && m->depth)

@@ -30,9 +30,9 @@ enum { OBJECT_BYTES_MAX = 64 };
 struct object {
 	bool in_memory;
 	uint64_t addr;                   /* of in_memory */
-	uint8_t bytes[OBJECT_BYTES_MAX]; /* else: what registers and constants hold */
-	uint64_t known;                  /* bit n: byte n is */
-	enum object_state why;           /* the others are not */
+	uint8_t bytes[OBJECT_BYTES_MAX]; /* otherwise: its bytes, from registers and constants */
+	uint64_t known;                  /* bit n: byte n is known */
+	enum object_state why;           /* reason why other bytes are not known */
 	unsigned reg; /* it is this register alone, by DWARF number + 1; 0: it is not */
 };
 

@@ -21,9 +21,9 @@ struct object_search {
 	struct unit_set *units;
 	struct frame_place place;
 	uint64_t addr;
-	const char *symbol; /* what the address is called; "" */
-	uint64_t start;     /* of it */
-	Dwarf_Off last;     /* entry that was looked at: each is once */
+	const char *symbol; /* the name of the symbol at addr; "": none */
+	uint64_t start;     /* address of the symbol */
+	Dwarf_Off last;     /* the entry that was visited last: each is visited once */
 	unsigned entries;
 	struct program_object *out;
 };

@@ -13,9 +13,11 @@ struct fault_name {
 	uint64_t value;     /* of the pointer */
 	char member[48];    /* "port"; "": it is no member */
 	char structure[64]; /* "struct config" */
-	char function[64];  /* of a library, that was called with the pointer; "": none was */
-	unsigned argument;  /* the number of it, from 1; pointer may be "" then */
-	char caller[64]; /* that called it, where its frame is gone: it ended with that; else "" */
+	char function[64];  /* the library function that was called with the pointer; "": none */
+	unsigned argument;  /* the pointer's number among its arguments, from 1; pointer may be ""
+			       then */
+	char caller[64];    /* the function that called it by a tail jump, so that it has no frame;
+			       else "" */
 };
 
 /* The largest of a frame's variables, and where it is declared. */

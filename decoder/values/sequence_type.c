@@ -15,12 +15,13 @@ enum {
 /* The string and sequence types of languages' libraries, by the members that they have; "a.b": b of
  * a. */
 static const struct sequence {
-	const char *name;        /* that of the type begins with it */
+	const char *name;        /* prefix of the type's name */
 	const char *data;        /* member that points to the first element */
-	const char *count, *end; /* one of them: number of elements, or where they end */
+	const char *count, *end; /* one of them: member with the number of elements, or with a
+				    pointer behind the last */
 	bool is_text;
-	const char
-		*element; /* parameter that names the element's type; NULL: what data points to */
+	const char *element; /* template parameter that is the element's type; NULL: the type that
+				data points to */
 } sequences[] = {
 	{"basic_string<char,", "_M_dataplus._M_p", "_M_string_length", NULL, true, NULL},
 	{"basic_string_view<char,", "_M_str", "_M_len", NULL, true, NULL},

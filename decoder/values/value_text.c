@@ -134,8 +134,8 @@ static void put_counted_string(struct writer *w, uint64_t addr, uint64_t len)
 								      : OBJECT_NOT_MAPPED);
 }
 
-/* The bytes of a character of UTF-8 (RFC 3629) that begins at s, of n; 0: it is none, n + 1: what
- * is there is its beginning. */
+/* The bytes of a character of UTF-8 (RFC 3629) that begins at s, of n; 0: it is none, n + 1: the n
+ * bytes are its beginning. */
 static size_t character_length(const uint8_t *s, size_t n)
 {
 	size_t len = *s < 0x80                 ? 1
@@ -426,7 +426,8 @@ static void put_elements(struct writer *w, const struct elements *e, size_t dime
 	uint64_t step = e->size;
 
 	for (size_t i = dimension + 1; i < e->dimensions; i++)
-		step *= e->counts[i]; /* which may be a lie: only bytes that are there are read */
+		step *= e->counts[i]; /* a wrong count does no harm: bytes that are not there are
+					 not read */
 	put(w, "{");
 	for (uint64_t i = 0; i < e->counts[dimension] && !w->full && w->steps < STEPS_MAX; i++) {
 		struct value_part p = {first.o, first.offset + i * step};

@@ -58,7 +58,8 @@ def swept():
     if BACKEND != "engine":
         raise Skip("the stepper has no cache")
     modes = ([], ["--history", "off", "--predict-eagerly"], ["--plain-processor"], ["--switch-history"],
-             ["--predict-eagerly"], ["--history", "off", "--predict-eagerly", "--plain-processor"])
+             ["--predict-eagerly"], ["--history", "off", "--predict-eagerly", "--plain-processor"],
+             ["--snap-at", "250"], ["--history", "off", "--snap-at", "250"]) # near a stop point
     for at, seed in enumerate(range(FIRST, FIRST + SEEDS)):
         path = made(seed)
         options = modes[at % len(modes)]

@@ -5,6 +5,7 @@
 import collections
 import random
 import resource
+import socket
 import threading
 
 from replays import *
@@ -327,6 +328,19 @@ def empty_log():
     equal(replayed(copy).status, 76, "status of the replay")
 
 
+@case("a limit of file sizes that lets no log be written: btrec info and btrec replay say so")
+def no_room_for_log():
+    why = "its log was cut off before the program began: recording stopped: "
+    limited = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+    for program, status in ("/bin/true", 0), ("/bin/false", 1):
+        trace = fresh("trace")
+        found = subprocess.run([BTREC, "run", "-q", "--replayable", "-o", trace, program], preexec_fn=limited, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        equal(found.returncode, status, "status of the program: %s" % found.stderr)
+        equal(info(trace, "replay"), 'not possible: %s"File too large"' % why, "replay")
+        again = replayed(trace)
+        equal((again.status, b"%sFile too large" % why[4:].encode() in again.err), (76, True), "the replay: %s" % again.err)
+
+
 @case("what cannot be repeated on standard output is said, and one that does not wait has all of it")
 def unwritten():
     result = recorded(["/usr/bin/seq", "100000"])
@@ -343,11 +357,48 @@ def unwritten():
         equal((file.read() == result.out, replay.wait()), (True, 0), "all of it came, and the status")
 
 
-@case("what a program gives to the pipe of its standard output without a write (vmsplice) is repeated")
+@case("what a program gives to its standard output without a write (vmsplice, splice, tee, messages) is repeated")
 def spliced():
-    result = recorded([build("splices_out.c", *STATIC)])
+    program = build("splices_out.c", *STATIC)
+    result = recorded([program, "memory"])
     equal(result.out, b"first\nspliced, second piece\nlast\n", "what it prints")
     same(result)
+    result = recorded([program, "pipe"])
+    equal(result.out, b"first\none, two, two, three\n" + 20000 * b"m" + b"last\n", "what it prints")
+    same(result)
+    check(b"unseen" not in execute([BTREC, "info", result.trace]).out, "that something is not repeated is said")
+    here, there = socket.socketpair()
+    trace = fresh("trace")
+    with there:
+        process = subprocess.Popen([BTREC, "run", "-q", "--replayable", "-o", trace, program, "messages"], stdout=there)
+    with here, here.makefile("rb") as file:
+        out = file.read()
+    equal((process.wait(60), out), (0, b"first\nsent\na message of two\nsecond\nthird\nlast\n"), "status, and what it sends")
+    again = replayed(trace, "-q")
+    equal((again.status, again.out), (0, out), "status and output of the replay")
+
+
+@case("output that the recorder does not see is counted, and said")
+def unseen():
+    result = recorded([build("splices_out.c", *STATIC), "socket"])
+    equal(result.out, b"first\nunseen\nlast\n", "what it prints")
+    again = replayed(result.trace)
+    equal((again.status, again.out), (0, b"first\nlast\n"), "status and output of the replay")
+    check(b"note: 7 bytes of its output" in again.err, again.err)
+    check(info(result.trace, "unseen").startswith("7 bytes"), "btrec info does not say so")
+    check(b"note:" not in replayed(result.trace, "--no-output").err, "that is said where no output was asked for")
+
+
+@case("/dev/null that a program opens is not its standard error, though that is /dev/null")
+def opens_null():
+    program = build("splices_out.c", *STATIC)
+    for backend in "engine", "step":
+        trace = fresh("trace")
+        with open("/dev/null", "wb") as null:
+            found = subprocess.run([BTREC, "run", "-q", "--replayable", "--backend", backend, "-o", trace, program, "null"], stdout=subprocess.PIPE, stderr=null)
+        equal((found.returncode, found.stdout), (0, b"first\n"), "status and output")
+        again = replayed(trace, "-q")
+        equal((again.status, again.out, again.err), (0, b"first\n", 3 * b"error\n"), "status, output and standard error of the replay")
 
 
 @case("a program that sets segments of its own ends its log")
@@ -552,6 +603,12 @@ def sparse():
         same(result, "--memory-limit", "1T")
 
 
+def machine_memory():
+    """Bytes of memory and swap."""
+    with open("/proc/meminfo") as file:
+        return 1024 * sum(int(line.split()[1]) for line in file if line.startswith(("MemTotal:", "SwapTotal:")))
+
+
 @case("a terabyte that is reserved, and advised of, takes no time, and replays")
 def reserved():
     argv = [build("reserves_much.c", *STATIC)]
@@ -561,6 +618,13 @@ def reserved():
     result = recorded_alone(argv)
     equal(result.out, alone.out, "what it prints")
     same(result, "--memory-limit", "2T")
+    if machine_memory() >= 1 << 40: # then a replay needs no limit of its own
+        return
+    told = re.search(r"btrec replay --memory-limit (\d+G)$", info(result.trace, "addresses")).group(1)
+    refused = replayed(result.trace)
+    equal((refused.status, b"--memory-limit %s is enough" % told.encode() in refused.err), (71, True), "status without, and what is said: %s" % refused.err)
+    same(result, "--memory-limit", told)
+    check(b"addresses" not in execute([BTREC, "info", recorded(["/bin/true"]).trace]).out, "that a small program needs no limit of its own is not seen")
 
 
 @case("changes of mappings that fail with a part done, and advice on pages that cannot be written")
@@ -1060,14 +1124,17 @@ def calls_of_window():
         check(0 < had[1] < len(within) or len(set(had)) > 1, "calls: %s" % had)
 
 
-@case("a call of the vsyscall page that another process answers by its filter's notification: the log has ended, and both go on")
+@case("calls, of the vsyscall page, too, that another process or thread answers by a filter's notification: the log has ended, and both go on")
 def answered_elsewhere():
-    argv = [build("answered_elsewhere.c")]
-    alone = native(argv)
-    if alone.status == 77:
+    program = build("answered_elsewhere.c", "-pthread", *STATIC)
+    if native([program]).status == 77:
         raise Skip("no notifications, or no vsyscall page")
-    result = execute([BTREC, "run", "-q", "--replayable", "-o", fresh("trace"), *argv], timeout=60)
-    equal((result.status, result.out), (alone.status, alone.out), "status and output")
+    for how in ("child", "page"), ("thread", "page"), ("thread", "call"):
+        alone = native([program, *how])
+        equal((alone.status, alone.out), (0, b"1234\n1235\n"), "natively, %s" % (how,))
+        for options in ["--replayable"], [], ["--history", "off"], ["--backend", "step"], ["--parallel"]:
+            result = execute([BTREC, "run", "-q", *options, "-o", fresh("trace"), program, *how], timeout=60)
+            equal((result.status, result.out), (alone.status, alone.out), "status and output, %s %s" % (how, options))
 
 
 @case("a program that is killed in the midst of calls that are made without a stop")

@@ -7,11 +7,12 @@
 import json
 import random
 
+from counted_steps import steps_of
 from replays import *
 
 RUNS = int(os.environ.get("BTREC_ALARM_RUNS", "2"))
 SEED = int(os.environ.get("BTREC_SEED", "1"))
-KINDS = {"spin": "transfers without a conditional", "chain": "a long row of jumps", "branches": "two-byte branches", "jit": "two-byte branches of code that the program makes",
+KINDS = {"spin": "transfers without a conditional", "chain": "a long row of jumps", "line": "a long line without a branch", "branches": "two-byte branches", "jit": "two-byte branches of code that the program makes",
          "conditionals": "conditionals", "rep": "REP", "gather": "gathers",
          "results": "instructions with results of their own"}
 ROW = 3000 # us between two signals, of which some come far along such a row
@@ -21,6 +22,7 @@ SWEPT = {"where ticks are counted": ["--history", "off"], "with history": [], "w
          "near a stop point": ["--snap-at", "250"]} # it counts from the start on (STOP_NEAR)
 FIRST, LAST = 2000, 2900 # instructions of the cache's own when kill_at goes round: more than a round of it has
 FOR_EVER = 1 << 40 # signals
+STEPS = 40 # for a signal: to its point, at the end of its handler
 
 
 def add_alarms(kind, text):
@@ -36,6 +38,16 @@ def add_alarms(kind, text):
             equal(result.status, 0, "end of the program")
             tried.exact(result.trace, program, result.out, result.err, "run %d, a signal every %d us" % (n, each))
         tried.end()
+
+
+@case("alarms: to those far in a straight line few instructions are stepped")
+def few_steps():
+    result = record([build("alarmed.c", "-O2"), "line", "1000", "40"], ["--replayable", "--quiet"])
+    equal(result.status, 0, "end of the program")
+    signals = execute([BTREC, "dump", "--no-branches", result.trace]).out.count(b"\nSIGNAL ")
+    check(signals >= 40, "%d signals" % signals)
+    without, steps = (steps_of("replay", "-q", "--no-output", *options, result.trace) for options in (["--to", "1"], []))
+    check(steps - without <= STEPS * signals, "%d steps for %d signals" % (steps - without, signals))
 
 
 @case("alarms: one whose transfers never come is found where its tick ends")

@@ -5,6 +5,7 @@ import random
 import struct
 
 from replays import *
+from counted_steps import far_in_line
 from engine_points import places
 
 PATIENCE = 3600 # seconds that one recording may take: python3 is stepped for ten minutes
@@ -95,10 +96,10 @@ def lines_of_text():
     return path
 
 
-def real_program(name, seed):
+def real_program(name, seed, count=40, options=("-1c",), more=lambda path: []):
     if not shutil.which(name):
         raise Skip("no " + name)
-    same_as_stepped([name, "-1c", lines_of_text()], 40, seed, ["engine"])
+    same_as_stepped([name, *options, lines_of_text()], count, seed, ["engine"], more)
 
 
 @case("registers at random points are the stepper's: gzip")
@@ -109,6 +110,11 @@ def gzip():
 @case("registers at random points are the stepper's: bzip2")
 def bzip2():
     real_program("bzip2", 2)
+
+
+@case("registers at points far in straight lines are the stepper's: md5sum, whose rounds are unrolled")
+def md5sum():
+    real_program("md5sum", 4, 8, [], lambda path: ["%d+%d@%x" % place for place in random.Random(4).sample(far_in_line(list(path), 100), 12)])
 
 
 @case("registers at random points are the stepper's: a made program, with iterations of REP")

@@ -297,4 +297,20 @@ def copies_that_lead_on():
     shown(with_section(".gnu_debugaltlink", fifo.encode() + b"\0" + bytes(range(20))), "--stdio")
 
 
+@case("btview of a trace whose copy of the program has split debug information does not open the .dwo that it names")
+def split_copies():
+    trace, path, content = strange_trace()
+    at, size = sections(content)[".note.gnu.build-id"]
+    folder = fresh_dir("split")
+    with open(os.path.join(folder, "named.c"), "w") as file:
+        file.write(NAMED)
+    subprocess.run([*CC, "-g", "-gsplit-dwarf", "-O1", "-Wl,--build-id=0x" + content[at + 16:at + size].hex(), "named.c", "-o", "named"], cwd=folder, check=True)
+    shutil.copyfile(os.path.join(folder, "named"), path)
+    split = [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".dwo")]
+    check(split, "a .dwo")
+    os.unlink(split[0])
+    os.mkfifo(split[0]) # who opens it waits for ever
+    check(b"named.c" in shown(trace, "--stdio"), "lines, which are not split")
+
+
 main()

@@ -10,6 +10,12 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* Some targets have one: changes data, which has size bytes and room for max_size, field by field
+ * of the format. The same seed gives the same change. Returns the new size. libFuzzer and
+ * replay_main.c call it instead of their own. */
+__attribute__((weak)) size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size,
+						     unsigned seed);
+
 #define MUST(condition)           \
 	do {                      \
 		if (!(condition)) \

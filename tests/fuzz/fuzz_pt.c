@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "hardware/pt_flow.h"
+#include "hardware_decoders/pt_flow.h"
 
 enum { CODE_AT = 0x400000 };
 

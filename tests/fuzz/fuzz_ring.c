@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "collector/backend/pmu/lbr_private.h"
-#include "hardware/bts_flow.h"
+#include "hardware_decoders/bts_flow.h"
 
 enum {
 	RING = 4096, /* bytes, of the branch event's */

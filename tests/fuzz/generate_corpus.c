@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* generate_corpus TARGET DIRECTORY: writes inputs for a fuzz target: good ones made by the real
  * encoders, broken ones named by their fault, and what faults.def keeps. */
+#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -749,6 +750,34 @@ static void generate_ring(const char *dir)
 	put(dir, "empty", "", 0);
 }
 
+/* Programs of which nothing but segments can be read; corpus_elf.sh makes whole ones. */
+static void generate_elf(const char *dir)
+{
+	struct {
+		Elf64_Ehdr header;
+		Elf64_Phdr code;
+		char bytes[256];
+	} program = {.header = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64,
+					    ELFDATA2LSB, EV_CURRENT},
+				.e_type = ET_DYN,
+				.e_machine = EM_X86_64,
+				.e_version = EV_CURRENT,
+				.e_phoff = sizeof program.header,
+				.e_ehsize = sizeof program.header,
+				.e_phentsize = sizeof program.code,
+				.e_phnum = 1},
+		     .code = {.p_type = PT_LOAD,
+			      .p_flags = PF_R | PF_X,
+			      .p_filesz = sizeof program,
+			      .p_memsz = sizeof program,
+			      .p_align = 4096}};
+
+	put(dir, "without-sections", &program, sizeof program);
+	program.header.e_shoff = sizeof program;
+	put(dir, "bad-sections-behind-its-end", &program, sizeof program);
+	put(dir, "bad-empty", "", 0);
+}
+
 static const struct target {
 	const char *name;
 	void (*generate)(const char *dir);
@@ -758,6 +787,7 @@ static const struct target {
 	{"trace", generate_trace}, {"model", generate_model},   {"report", generate_model},
 	{"views", generate_model}, {"export", generate_model},  {"import", generate_import},
 	{"pt", generate_pt},       {"ring", generate_ring},     {"pack", generate_pack},
+	{"elf", generate_elf},
 };
 
 static const struct fault {

@@ -9,6 +9,8 @@ for replay in "$fuzz"/replay_*; do
 	target=${replay##*/replay_}
 	mkdir "$work/$target"
 	expect "corpus of $target" "$fuzz/generate_corpus" "$target" "$work/$target"
+	script=$BTREC_SRCDIR/tests/fuzz/corpus_$target.sh # of what compilers make
+	[ ! -e "$script" ] || expect "more of it" "$script" "$work/$target"
 	expect "replay of $target" "$replay" -m 200 "$work/$target"
 done
 for source in "$BTREC_SRCDIR"/tests/fuzz/fuzz_*.c; do # the long check goes by that list

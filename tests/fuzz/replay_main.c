@@ -77,7 +77,11 @@ static int run_file(struct run *r, const char *path)
 	run_exact(data, size);
 	for (unsigned long i = 0; i < r->mutations; i++) {
 		memcpy(changed, data, size);
-		run_mutation(changed, size, i * 7919 + size);
+		if (LLVMFuzzerCustomMutator)
+			run_exact(changed,
+				  LLVMFuzzerCustomMutator(changed, size, size, (unsigned)i));
+		else
+			run_mutation(changed, size, i * 7919 + size);
 	}
 	free(data);
 	free(changed);

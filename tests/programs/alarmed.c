@@ -59,6 +59,19 @@ static void chain(void)
 	__builtin_unreachable();
 }
 
+/* A line of code so long that no fragment of the engine holds it. */
+static void line(void)
+{
+	__asm__ volatile("1: incq %0\n"
+			 ".rept 500\n"
+			 "addq $3, %1\n"
+			 "rolq %1\n"
+			 ".endr\n"
+			 "jmp 1b"
+			 : "+m"(cell), "+m"(other));
+	__builtin_unreachable();
+}
+
 /* Two-byte branches. */
 static void branches(void)
 {
@@ -152,7 +165,7 @@ static void fill_behind(size_t n)
 static const struct {
 	const char *name;
 	void (*loop)(void);
-} kinds[] = {{"spin", spin}, {"chain", chain}, {"branches", branches}, {"jit", jit}, {"conditionals", conditionals}, {"rep", rep}, {"gather", gather}, {"results", results}};
+} kinds[] = {{"spin", spin}, {"chain", chain}, {"line", line}, {"branches", branches}, {"jit", jit}, {"conditionals", conditionals}, {"rep", rep}, {"gather", gather}, {"results", results}};
 
 int main(int argc, char **argv)
 {

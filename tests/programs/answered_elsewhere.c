@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* answered_elsewhere: calls time() of the vsyscall page under a filter whose notifications a child answers. 77: there are none, or no such page. */
+/* answered_elsewhere [thread|child] [page|call]: calls time(), of the vsyscall page or by a system call, under a filter whose notifications
+ * another thread or a child answers; twice. 77: there are none, or no such page. */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,17 +13,32 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+enum { CALLS = 2 };
+
 static int answer(int listener)
 {
-	struct seccomp_notif asked;
-	struct seccomp_notif_resp answered = {.val = 1234};
+	for (int i = 0; i < CALLS; i++) {
+		struct seccomp_notif asked;
+		struct seccomp_notif_resp answered = {.val = 1234 + i};
 
-	memset(&asked, 0, sizeof asked);
-	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &asked))
-		return 1;
-	answered.id = asked.id;
-	return ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answered) != 0;
+		memset(&asked, 0, sizeof asked);
+		if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &asked))
+			return 1;
+		answered.id = asked.id;
+		if (ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answered))
+			return 1;
+	}
+	return 0;
 }
+
+static void *answer_beside(void *arg)
+{
+	if (answer(*(int *)arg))
+		_exit(1);
+	return NULL;
+}
+
+static long call_time(long *at) { return syscall(SYS_time, at); }
 
 static int has_page(void)
 {
@@ -36,7 +53,7 @@ static int has_page(void)
 	return has;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	struct sock_filter filter[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
@@ -46,19 +63,25 @@ int main(void)
 	};
 	struct sock_fprog program = {4, filter};
 	long (*page_time)(long *) = (long (*)(long *))0xffffffffff600400;
-	int listener, status;
-	pid_t child;
+	int beside = argc > 1 && !strcmp(argv[1], "thread"), status = 0;
+	int listener;
+	pthread_t thread;
+	pid_t child = 0;
 
-	if (!has_page() || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+	if (argc > 2 && !strcmp(argv[2], "call"))
+		page_time = call_time;
+	else if (!has_page())
+		return 77;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return 77;
 	listener = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
 	if (listener < 0)
 		return 77;
-	child = fork();
-	if (!child)
+	if (beside)
+		beside = !pthread_create(&thread, NULL, answer_beside, &listener);
+	else if (!(child = fork()))
 		_exit(answer(listener));
-	printf("%ld\n", page_time(NULL));
-	if (waitpid(child, &status, 0) != child || status)
-		return 1;
-	return 0;
+	for (int i = 0; i < CALLS; i++)
+		printf("%ld\n", page_time(NULL));
+	return beside ? pthread_join(thread, NULL) : waitpid(child, &status, 0) != child || status;
 }

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "decoder/model/history.h"
-#include "hardware/pt_flow.h"
+#include "hardware_decoders/pt_flow.h"
 #include "tests/simulated/pt_writer.h"
 
 enum {

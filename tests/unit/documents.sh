@@ -4,7 +4,7 @@
 # backquotes (files, functions, structs, constants) is there.
 source "${BTREC_SRCDIR:?run by make check}/tests/sh.bash" || exit 99
 cd "$BTREC_SRCDIR" || exit 99
-folders=(lib syscalls hardware format collector import export decoder tui commands include man completion tests bench scripts)
+folders=(lib syscalls hardware_decoders format collector import export decoder tui commands include man completion tests bench scripts)
 
 words=$(wc -w <doc/ARCHITECTURE.md)
 expect "doc/ARCHITECTURE.md has $words words, at most 1500" test "$words" -le 1500

@@ -19,7 +19,7 @@ named() {
 	return 1
 }
 
-folders="lib syscalls format hardware import export commands collector collector/tracee collector/space collector/history collector/task collector/backend collector/supervisor collector/record collector/replay collector/backend/step
+folders="lib syscalls format hardware_decoders import export commands collector collector/tracee collector/space collector/history collector/task collector/backend collector/supervisor collector/record collector/replay collector/backend/step
 collector/backend/engine collector/backend/engine/x86 collector/backend/engine/cache collector/backend/engine/translate collector/backend/engine/written_code
 collector/backend/engine/persist collector/backend/pmu collector/doctor decoder decoder/model decoder/symbols decoder/values decoder/cause decoder/report tui tests bench"
 while read -r folder; do

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Branch trace store records: order, wrap, loss, padding, torn records, the kernel's half, switches
  * among branches. */
-#include "hardware/bts_flow.h"
+#include "hardware_decoders/bts_flow.h"
 
 #include "lib/buf.h"
 #include "tests/unit/unit.h"

@@ -108,20 +108,20 @@ static void places_in_sources_are_told_from_names(void **state)
 	int line;
 	(void)state;
 
-	assert_true(source_place_parse("config.c:10", &len, &line));
+	assert_true(source_position_parse("config.c:10", &len, &line));
 	assert_int_equal(len, 8);
 	assert_int_equal(line, 10);
-	assert_false(source_place_parse("Bus::10", &len, &line));
-	assert_false(source_place_parse("config.c:", &len, &line));
-	assert_false(source_place_parse("config.c:1x", &len, &line));
-	assert_false(source_place_parse("config.c:0", &len, &line));
-	assert_false(source_place_parse(":1", &len, &line));
-	assert_true(source_place_matches("config.c:10", "/src/config.c", 10));
-	assert_true(source_place_matches("config.c:10", "config.c", 10));
-	assert_true(source_place_matches("/src/config.c:10", "/src/config.c", 10));
-	assert_false(source_place_matches("config.c:10", "/src/myconfig.c", 10));
-	assert_false(source_place_matches("config.c:10", "/src/config.c", 11));
-	assert_false(source_place_matches("/config.c:10", "/src/config.c", 10));
+	assert_false(source_position_parse("Bus::10", &len, &line));
+	assert_false(source_position_parse("config.c:", &len, &line));
+	assert_false(source_position_parse("config.c:1x", &len, &line));
+	assert_false(source_position_parse("config.c:0", &len, &line));
+	assert_false(source_position_parse(":1", &len, &line));
+	assert_true(source_position_matches("config.c:10", "/src/config.c", 10));
+	assert_true(source_position_matches("config.c:10", "config.c", 10));
+	assert_true(source_position_matches("/src/config.c:10", "/src/config.c", 10));
+	assert_false(source_position_matches("config.c:10", "/src/myconfig.c", 10));
+	assert_false(source_position_matches("config.c:10", "/src/config.c", 11));
+	assert_false(source_position_matches("/config.c:10", "/src/config.c", 10));
 }
 
 int main(void)

@@ -17,13 +17,14 @@
 struct made {
 	Elf64_Ehdr header;
 	Elf64_Shdr sections[3]; /* none, names, it */
-	char names[32];
+	char names[64];
 	union {
 		Elf64_Chdr packed;
 		struct {
 			char magic[4];
 			uint8_t size[8];
 		} old;
+		uint8_t xz[1000];
 	} content;
 };
 
@@ -85,22 +86,57 @@ static void packed_sections_are_added_up(void **state)
 		memcpy(m.content.old.magic, "ZLIB", 4);
 		memcpy(m.content.old.size, &(uint64_t){htobe64(sizes[i].size)}, 8);
 		assert_int_equal(is_bounded(&m, sizeof m), sizes[i].bounded);
-		begin(&m, ".gnu_debugdata");
-		m.sections[IT].sh_size = sizes[i].size;
-		assert_int_equal(is_bounded(&m, sizeof m), sizes[i].size <= 1000);
 		begin(&m, ".text"); /* not packed */
 		m.sections[IT].sh_size = sizes[i].size;
 		assert_true(is_bounded(&m, sizeof m));
 	}
 }
 
-static void none_names_another_file(void **state)
+/* An .xz file of so many chunks of 2 MB, as far as it is looked at. */
+static void put_symbols(struct made *m, unsigned chunks)
 {
+	static const uint8_t head[20] = {0xfd, '7', 'z', 'X', 'Z', 0, [12] = 1};
+	uint8_t *to = m->content.xz;
+
+	memcpy(to, head, sizeof head);
+	to += sizeof head;
+	for (unsigned i = 0; i < chunks; i++, to += 6)
+		memcpy(to, "\x9f\xff\xff\0\0x", 6);
+}
+
+static void packed_symbols_count_as_they_unpack(void **state)
+{
+	enum { MOST = STRANGE_ELF_SYMBOLS_MOST >> 21 };
 	struct made m;
 
 	(void)state;
-	begin(&m, ".gnu_debugaltlink");
+	for (unsigned chunks = 0; chunks <= MOST + 1; chunks++) {
+		begin(&m, ".gnu_debugdata");
+		put_symbols(&m, chunks);
+		assert_int_equal(is_bounded(&m, sizeof m), chunks <= MOST);
+	}
+	begin(&m, ".gnu_debugdata");
+	put_symbols(&m, MOST);
+	m.sections[IT].sh_size = 100; /* it ends early */
 	assert_false(is_bounded(&m, sizeof m));
+	m.sections[IT].sh_size = sizeof m.content;
+	m.content.xz[0] = 0x5d; /* the form before .xz, which does not tell its size */
+	assert_false(is_bounded(&m, sizeof m));
+}
+
+/* All names that libdw takes for it. */
+static void none_names_another_file(void **state)
+{
+	static const char *const names[] = {".gnu_debugaltlink", ".zgnu_debugaltlink",
+					    ".gnu_debugaltlink.dwo", ".zgnu_debugaltlink.dwo",
+					    ".gnu.debuglto_.gnu_debugaltlink"};
+	struct made m;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		begin(&m, names[i]);
+		assert_false(is_bounded(&m, sizeof m));
+	}
 	begin(&m, ".gnu_debuglink"); /* image.c does not follow it */
 	assert_true(is_bounded(&m, sizeof m));
 }
@@ -158,6 +194,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(packed_sections_are_added_up),
+		cmocka_unit_test(packed_symbols_count_as_they_unpack),
 		cmocka_unit_test(none_names_another_file),
 		cmocka_unit_test(headers_that_hide_sections_are_refused),
 		cmocka_unit_test(large_files_are_refused),

@@ -43,7 +43,7 @@ enum {
 	IDLE_MOST = 4,
 };
 
-#define PROFILE_UNKNOWN (PROFILE_NONE - 1) /* whether there is one */
+#define PROFILE_UNKNOWN (PROFILE_NONE - 1) /* not looked for yet */
 
 /* Some groups (profile_group_key()), the last ones. */
 struct group_keys {
@@ -68,7 +68,7 @@ struct fragment_source {
 	const struct backend *b;
 	struct task *task;
 	struct engine_space *es;
-	uint64_t page_at;    /* the fixed page asked for last, which cannot change meanwhile */
+	uint64_t page_at;    /* the page asked for last, if it cannot change meanwhile */
 	const uint8_t *page; /* NULL: none */
 	bool alone;          /* nobody else is in the cache */
 	bool stays; /* the task stands in the middle of the cache: no call may be made in it, and no

@@ -36,7 +36,8 @@ void cache_learn(const struct task *task, struct engine_space *es)
 	const struct code_cache *c = es->cache;
 	size_t n = c->fragment_count < MARKS ? c->fragment_count : MARKS;
 	uint8_t *marks, *have_run;
-	bool known = false; /* else it is as it was: where tasks stopped */
+	bool known = false; /* false: no marks can be read, and the profile keeps the places at
+			       which tasks stopped */
 
 	if (!es->learns || !n)
 		return;

@@ -65,7 +65,7 @@ static int by_branch(const void *a, const void *b)
 
 /* One branch of the sample. */
 struct site {
-	uint64_t from, to; /* to: where most of its visits lead, so many: */
+	uint64_t from, to; /* to: the target of most of its visits; most: the number of these */
 	size_t most, visits;
 	size_t first; /* in the list */
 };

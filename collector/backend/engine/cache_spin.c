@@ -93,8 +93,9 @@ void engine_waited_for(struct backend *b, struct task *task)
 		return;
 	et->waited_for = true;
 	et->watched_later = conditionals_to_stop(task);
-	/* The code counts only once somebody waits: that is written last. Where it does already, it
-	 * may count on from what it has: the look is as late then as it was to be. */
+	/* CTX_WAITED is written last, for the code counts only once it is set. If it is set
+	 * already, the code may count on from its old count, and the look comes when it was due.
+	 */
 	(void)!(window_write(&es->window, task->host_tid, engine_window_at(task, CTX_TURN), &watch,
 			     sizeof watch) &&
 		(!et->ticks ||
@@ -108,8 +109,8 @@ struct looked_at {
 	struct task *task;
 	uint64_t page_at; /* of code that cannot change, the last one */
 	const uint8_t *page;
-	uint64_t line_at; /* where of its memory was read last: a read costs much, and who goes
-			     through memory is read ahead of */
+	uint64_t line_at; /* address in its memory that was read last: a read costs much, so a whole
+			     line is read ahead */
 	size_t line_len;
 	uint8_t line[64];
 };

@@ -32,7 +32,7 @@
 
 enum {
 	PTRACE_GET_DISPATCH_CONFIG = 0x4211, /* PTRACE_GET_SYSCALL_USER_DISPATCH_CONFIG */
-	CODE_SECCOMP = 1,                    /* si_code SYS_SECCOMP, which glibc does not have */
+	CODE_SECCOMP = 1,                    /* si_code SYS_SECCOMP; glibc lacks it */
 };
 #define X32_SYSCALL 0x40000000ull /* in the number of an x32 call */
 
@@ -72,8 +72,7 @@ static uint64_t granted_unlogged(const struct task *task, const struct engine_sp
 
 static uint64_t granted_ticks(const struct backend *b, struct task *task, struct engine_space *es)
 {
-	const struct files_apart apart = {.streams = b->streams,
-					  .count = b->stream_count,
+	const struct files_apart apart = {.outputs = b->outputs,
 					  .mappings = &task->process->space->mappings};
 	struct engine_task *et = task->backend;
 	bool table;
@@ -127,7 +126,7 @@ static uint64_t granted_ticks(const struct backend *b, struct task *task, struct
 void cache_syscalls_grant(const struct backend *b, struct task *task, struct engine_space *es,
 			  struct context *ctx)
 {
-	ctx->syscalls = b->logged && !b->streams ? 0 : granted_ticks(b, task, es);
+	ctx->syscalls = b->logged && !b->outputs ? 0 : granted_ticks(b, task, es);
 	/* Where nobody can close it meanwhile. */
 	if (ctx->syscalls & POLICY_TABLE && ctx->syscalls & POLICY_COPY &&
 	    !(es->parallel && task->unit->tasks > 1))
@@ -207,8 +206,8 @@ void cache_syscalls_forget_task(struct task *task)
 
 /* ---- What was made ---- */
 
-/* The notes of the stretch, into es->notes: how many there are. Of what the program has scribbled
- * on them no more is believed than that. */
+/* Reads the notes of the stretch into es->notes, and returns their number. The program may have
+ * scribbled on them: nothing in them is believed but that. */
 static size_t read_notes(struct task *task, struct engine_space *es, const struct stretch *s)
 {
 	uint64_t bytes = s->ctx.syscall_next + SYSCALL_NOTES_BYTES;

@@ -26,7 +26,7 @@ void words_take(const struct task *task, struct engine_space *es)
 		return;
 	es->words = total;
 	set_most(task, es);
-	if (total < before) /* nonsense, which the program has written there */
+	if (total < before) /* nonsense that the program has written there */
 		return;
 	n = total - before < WORDS_BYTES ? (size_t)(total - before) : WORDS_BYTES;
 	if (!window_read(&es->window, task->host_tid, WORDS_AT, ring, sizeof ring))

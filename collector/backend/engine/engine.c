@@ -176,7 +176,8 @@ static enum backend_stop on_trap(struct backend *b, struct task *task, struct en
 		return go_on(b, task, s);
 	if (stretch_leave(b, task, es, s))
 		return BACKEND_GONE;
-	if (et->holds || et->stop_wanted || task_function_stop(task))
+	if (et->holds || et->stop_wanted || task_function_stop(task) ||
+	    (et->counting && stop_point_side(task) != STOP_POINT_AHEAD))
 		return tracee_set_regs(task->host_tid, &task->regs) ? BACKEND_GONE
 								    : report_stop(task, info);
 	if (s->kind == EXIT_STOP && et->counting)
@@ -562,8 +563,8 @@ static enum backend_stop meaning_of(struct backend *b, struct task *task,
 	if (et->holds && ev->type == WAIT_INTERRUPT) /* no signal can be given to it at such a stop:
 							engine_signals_post_held() */
 		return BACKEND_SLICE;
-	if (et->holds || et->stop_wanted || stop_point_side(task) != STOP_POINT_AHEAD ||
-	    task_function_stop(task))
+	if (et->holds || et->stop_wanted || task->leaves_turn ||
+	    stop_point_side(task) != STOP_POINT_AHEAD || task_function_stop(task))
 		return report_stop(task, info);
 	return resume_result(cache_enter(b, task, false));
 }

@@ -23,8 +23,7 @@
 
 enum {
 	RECORD_SIZE = RECORD_BYTES,
-	RECORDS_READ = 4096, /* at once: 64 KiB, which stay in the processor's cache until they are
-				counted */
+	RECORDS_READ = 4096, /* at once: 64 KiB stay in a near cache until they are counted */
 };
 
 /* Counts of the cache's code while others wait for the turn. It lies in the tracee (layout.h), as
@@ -56,7 +55,7 @@ struct context {
 	uint64_t answer;
 	uint32_t answer_ticks, answer_noted;
 	uint64_t stream;
-	uint64_t ticks_left, transfers_left;
+	uint64_t ticks_left, transfers_left, stop_block;
 };
 _Static_assert(sizeof(struct context) == CTX_SIZE, "layout.h");
 _Static_assert(sizeof(struct branch_log_record) == RECORD_BYTES, "layout.h");
@@ -80,7 +79,7 @@ struct failed_note {
 	uint32_t marker; /* NOTE_OF_FAILURE */
 	uint16_t ends[FAILURE_PIECES];
 	uint64_t args[SYSCALL_ARGS];
-	/* what some of them pointed to */
+	/* the memory behind pointers among them */
 };
 /* Of the call that is noted before, where a log is kept. */
 struct logged_note {
@@ -101,8 +100,8 @@ _Static_assert(sizeof(struct syscall_note) == NOTE_SIZE && sizeof(struct args_no
 _Static_assert(SYSCALL_NOTES_BYTES % sizeof(struct syscall_note) == 0,
 	       "the last note ends at their end");
 
-/* A system call that comes next, and what is answered to it (backend.h): what the kernel wrote, and
- * at last what the program is to have in memory that it writes for its user. */
+/* The next system call, and its answer (backend.h): the bytes that the kernel wrote, and at last
+ * the bytes that the program, if it writes for its user, is to have in memory. */
 struct answer {
 	uint64_t next;
 	uint64_t nr, result;
@@ -189,11 +188,11 @@ struct profile_map {
 /* The profile of a program in an address space. */
 struct profile_view {
 	struct profile *program;     /* NULL: none */
-	uint32_t code_epoch;         /* maps are of that, */
-	size_t files;                /* when so many files had a number */
-	struct profile_map maps[32]; /* where its files are mapped */
+	uint32_t code_epoch;         /* maps is of this epoch of the code, */
+	size_t files;                /* and of the time when so many files had a number */
+	struct profile_map maps[32]; /* mappings of its files */
 	size_t map_count;
-	size_t end, ahead; /* the entries made ahead ended there; so many were made */
+	size_t end, ahead; /* index behind the entries made ahead; the number of these */
 };
 
 /* The engine's part of an address space. */
@@ -209,7 +208,7 @@ struct engine_space {
 		lost[16]; /* code that the copy is to forget; the last piece may stand for many */
 	size_t lost_count;
 	struct profile_view profile; /* of its program */
-	struct profile_view similar; /* if its program has no profile: that of a similar program */
+	struct profile_view similar; /* a similar program's profile, if its own program has none */
 	bool knew;                   /* the profile was exact at the beginning */
 	bool learns;                 /* fragments that run become entries of the profile */
 	uint32_t noted;              /* stops that became entries */
@@ -222,8 +221,8 @@ struct engine_space {
 	bool turns_told;
 	bool area_used[AREAS];       /* by a task */
 	uint32_t area_tables[AREAS]; /* the region whose tables are mapped there (regions) */
-	uint32_t regions;            /* how often the region was made */
-	uint64_t opened;             /* how often watched pages were given back */
+	uint32_t regions;            /* times that the region was made */
+	uint64_t opened;             /* times that watched pages were given back */
 	bool mapped;
 	unsigned harming; /* calls under way that may harm the region: no task runs in it */
 	uint64_t unmade;  /* pc of the last fragment that could not be made; 0 */
@@ -237,27 +236,26 @@ struct engine_space {
 	bool shares_file;   /* a call in the cache may have made a shared mapping of a file that the
 			       space does not know yet */
 	bool serves_faults; /* the program may serve page faults itself (userfaultfd(2)) */
-	bool ignores_faults; /* it may ignore SIGSEGV or SIGBUS, which the kernel would undo at a
-				fault of the routines' */
+	bool ignores_faults; /* it may ignore SIGSEGV or SIGBUS: at a fault of the routines' the
+				kernel would undo that */
 	bool cpuid_traps;    /* the program may have made CPUID trap: it is left to the processor */
 	struct descriptors descriptors;
-	uint64_t words; /* bytes that were written to descriptor 2 in the cache, as far as they have
-			   been taken */
+	uint64_t words; /* bytes written to descriptor 2 in the cache and taken so far */
 	pid_t adopted;  /* a task that ran here unseen (--from); 0: everything has been seen */
 	bool shared; /* more than one task has run in it: a fork's copy of the region may be newer
 			than its source */
 	struct branch_log_record *records; /* room to read them into */
 	struct syscall_note *notes;        /* likewise */
-	uint8_t *log;                      /* likewise, where a log is kept */
-	struct logged_known *logged;       /* then: by number, what was asked of calls; owned */
-	struct answers_there *answers;     /* where some are known beforehand */
+	uint8_t *log;                      /* likewise, if a log is kept */
+	struct logged_known *logged;       /* then: facts of calls, by number; owned */
+	struct answers_there *answers;     /* NULL: none are known beforehand */
 	struct code_ranges code_ranges;
 	struct watched_pages watch;
 	struct engine_task *in_syscalls; /* tasks that are in system calls */
 	struct engine_task *tasks;       /* whose records may refer to its segments */
-	unsigned inside;                 /* of those: in the cache */
+	unsigned inside;                 /* tasks of the list that are in the cache */
 	struct cache_sample sample;
-	size_t dead_wanted; /* dead segments from which on they are looked for, 0: not set yet */
+	size_t dead_wanted; /* dead segments at which they are collected; 0: not set yet */
 };
 
 /* Where a step in the cache's code has left TF. */
@@ -269,14 +267,15 @@ enum sweep_shows {
 
 struct engine_task {
 	bool in_cache;
-	uint64_t begin; /* where its stretch began */
+	uint64_t begin; /* address at which its stretch began */
 	bool roomed;    /* records of the stretch have been taken over meanwhile, */
 	struct branch_log_record roomed_last; /* the last of which was this, as it was written */
 	uint32_t room; /* for the stretch's records, in bytes: the last of those that there are */
 	size_t sample_room;   /* arrivals that could be noted in the stretch */
-	uint64_t ticks_start; /* r11 counted on from this, where only ticks are counted */
-	uint32_t begin_generation, begin_epoch; /* of the segments, of the image then: what the
-						   stretch's branches are read by */
+	uint64_t ticks_start; /* if only ticks are counted: r11 at the stretch's beginning; it
+				 counts on from there */
+	uint32_t begin_generation, begin_epoch; /* of the segments, and of the code, at its
+						   beginning: its branches are read by these */
 	uint32_t area; /* the data area that is its own where tasks run side by side; AREAS: none */
 	uint32_t runs_in; /* the one it runs in, or did last */
 	uint64_t opened;  /* the space's count when it was last resumed */
@@ -284,22 +283,20 @@ struct engine_task {
 			   page is given back */
 	bool ticks;     /* no history is kept of it */
 	bool counting;  /* it is near its stop point: in fragments that count down to that */
-	unsigned asked; /* how often to stop, after the first time */
+	unsigned asked; /* requests to stop after the first one */
 	bool stop_wanted;
 	unsigned idle;   /* stretches in a row that ended before anything had run */
 	bool waited_for; /* others wait for the turn that it has in the cache, and it knows; */
-	unsigned watched_later; /* how much later than the first it is looked at then, as a shift */
-	unsigned
-		looks; /* how often it was looked at whether it spins, and did not (cache_spin.c) */
-	struct spin spin; /* the last of those looks; */
-	bool confirms; /* it counted, and is looked at again soon: whether it has done nothing else,
-			*/
+	unsigned watched_later; /* a shift: the delay of this look, relative to the first look's */
+	unsigned looks;         /* looks that found that it does not spin (cache_spin.c) */
+	struct spin spin;       /* the result of the last look; */
+	bool confirms;  /* it counted, and a second look comes soon, at whether it has done nothing
+			   else, */
 	bool counts_on; /* ... and it has not */
 	struct descriptors_task descriptors;
 	uint64_t counted;      /* branches, in stretches of which no history is kept */
-	uint64_t predicted_at; /* how many branches there had been when they were last looked at for
-				predictions */
-	bool looked_at;        /* of one that ran unseen */
+	uint64_t predicted_at; /* number of branches made at the last look for predictions */
+	bool looked_at;        /* the descriptors of a task that ran unseen have been looked at */
 	uint64_t gs_base, orig_rax; /* the application's, while it is in the cache */
 	bool straight;   /* out of the cache and into it again: signals are hidden as they were
 			    (stepper_hide_trap()), */
@@ -316,7 +313,7 @@ struct engine_task {
 			      waits, and were not before: they come behind it */
 	bool signal_first; /* a signal comes before the next instruction */
 	struct task *task;
-	struct engine_space *space; /* in whose list of tasks it is */
+	struct engine_space *space; /* the space that has it in its list of tasks */
 	struct engine_task *next_in_space, **link_in_space;
 	bool in_syscall; /* in the space's list of those in system calls */
 	struct engine_task *next_in_syscall, **link_in_syscall; /* link: the pointer to it */
@@ -357,13 +354,13 @@ struct stretch {
 	bool was_called; /* ... or it has been noted, and is not counted yet */
 	bool compares;   /* it was reading the code that a fragment is made from, as the instruction
 			    itself may not be allowed to */
-	bool lost;       /* what it did since the last record is not known */
+	bool lost;       /* its branches since the last record are not known */
 	bool far;        /* no place was found in many steps */
 	bool undone;     /* its last branch */
 	bool damaged;    /* the records make no sense */
 	bool wrecked; /* the cache does not work any more: the program has written over memory that
 			 it needs */
-	size_t records;                /* how many there were */
+	size_t records;                /* number of records */
 	size_t taken;                  /* of them, into the log */
 	struct branch_log_record last; /* of them; its bits are as they were written */
 };

@@ -169,8 +169,8 @@ static bool jumped_there(const struct task *task)
 static bool was_sent(const struct task *task, const siginfo_t *info)
 {
 	const struct engine_space *es = engine_space_made(task);
-	bool in_file =
-		info->si_signo == SIGBUS && info->si_code == BUS_ADRERR; /* which has grown */
+	bool in_file = info->si_signo == SIGBUS &&
+		       info->si_code == BUS_ADRERR; /* a real fault, if the file has grown since */
 	bool paged = info->si_signo == SIGSEGV &&
 		     (info->si_code == SEGV_MAPERR || info->si_code == SEGV_ACCERR);
 

@@ -164,7 +164,7 @@ static const struct space_extension_ops space_ops = {space_copy,    space_releas
 
 /* Whether calls of ours may be filtered, a page that is protected could be given away (RLIMIT_DATA:
  * it does not count), or a fault of ours would change what the program has said of SIGSEGV.
- * *ignores: whether it ignores that or SIGBUS. */
+ * *ignores: it ignores that or SIGBUS. */
 static bool refuses_watching(const struct task *task, bool *filtered, bool *ignores)
 {
 	const pid_t tid = task->host_tid;
@@ -204,7 +204,7 @@ void engine_shared_free(struct engine_shared *shared)
 	free(shared);
 }
 
-/* filtered: what syscall_filter_may_refuse() would say. */
+/* filtered: the result of syscall_filter_may_refuse(). */
 static struct engine_space *space_new(struct backend *b, const struct task *task,
 				      struct address_space *s, bool *filtered)
 {

@@ -67,13 +67,13 @@ collector_libcollector_a_SOURCES += \
 	collector/backend/engine/written_code/watch_syscalls.c collector/backend/engine/written_code/watch_syscalls.h \
 	collector/backend/engine/written_code/watched_pages.c collector/backend/engine/written_code/watched_pages.h
 collector_libcollector_a_SOURCES += \
-	collector/backend/engine/persist/kept_file.c collector/backend/engine/persist/kept_file.h \
+	collector/backend/engine/persist/untrusted_file.c collector/backend/engine/persist/untrusted_file.h \
 	collector/backend/engine/persist/left_caches.c collector/backend/engine/persist/left_caches.h \
 	collector/backend/engine/persist/persisted_form.h \
 	collector/backend/engine/persist/persisted_groups.c collector/backend/engine/persist/persisted_groups.h \
 	collector/backend/engine/persist/persisted_maker.c collector/backend/engine/persist/persisted_maker.h \
 	collector/backend/engine/persist/profile.c collector/backend/engine/persist/profile.h \
 	collector/backend/engine/persist/profile_entries.c \
-	collector/backend/engine/persist/profile_kept.c \
+	collector/backend/engine/persist/profile_store.c \
 	collector/backend/engine/persist/profile_private.h
 EXTRA_DIST += collector/backend/engine/README.md collector/backend/engine/x86/README.md collector/backend/engine/cache/README.md collector/backend/engine/translate/README.md collector/backend/engine/written_code/README.md collector/backend/engine/persist/README.md

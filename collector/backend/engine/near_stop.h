@@ -6,10 +6,11 @@
 
 #include "collector/backend/engine/engine_private.h"
 
-/* Fills in how many branches a task that is less than STOP_NEAR ticks before its stop point makes
- * in fragments that count (fragment.counting). It stops before the conditional that makes the stop
- * point's tick; at that tick before the last branch there, or before the conditional that ends it.
- * Then it makes that by a step. False: it is to make a step now. */
+/* Fills in how far a task that is less than STOP_NEAR ticks before its stop point runs in fragments
+ * that count (fragment.counting). It stops before the conditional that makes the stop point's tick;
+ * at that tick before the last branch there, or before the conditional that ends it. Then it makes
+ * that by a step. Behind it the task runs to the block of code (STOP_BLOCK) in which the stop point
+ * lies, if that is not near. False: it is to make a step now. */
 bool near_stop_count_down(const struct task *task, struct context *ctx);
 
 #endif

@@ -55,7 +55,7 @@ struct spin_machine {
 	size_t word_count;
 	struct visit visits[VISITS];
 	size_t visit_count;
-	size_t returned[RETURNS + 1]; /* how many visits there were then */
+	size_t returned[RETURNS + 1]; /* number of visits at each return */
 	struct state {
 		struct bt_regs regs;
 		uint64_t memory[WORDS];
@@ -64,7 +64,8 @@ struct spin_machine {
 	uint64_t ticks;
 	bool waits;                      /* it has read memory that it addresses, or paused */
 	bool over;                       /* this is not for us */
-	struct decoded decoded[DECODED]; /* by the low bits of their addresses */
+	struct decoded decoded[DECODED]; /* a cache: the newest instruction with these low bits of
+					    its address, so no lib/hash_table */
 	/* The instruction on the way. */
 	struct x86_insn insn;
 	const uint8_t *bytes;
@@ -177,7 +178,7 @@ static bool in_memory(const struct spin_machine *m) { return insn_modrm(m) < 0xc
 static unsigned modrm_group(const struct spin_machine *m)
 {
 	return insn_modrm(m) >> 3 & 7;
-} /* which of those with this opcode it is */
+} /* the operation among those that share the opcode */
 static unsigned reg_field(const struct spin_machine *m)
 {
 	return modrm_group(m) | (m->insn.rex & 4) << 1;
@@ -719,7 +720,7 @@ void spin_look(const struct bt_regs *regs, const struct spin_reader *reader, boo
 	m->word_count = m->visit_count = m->returns = 0;
 	m->ticks = 0;
 	for (size_t i = 0; i < DECODED; i++)
-		m->decoded[i].pc = i + 1; /* which has another place */
+		m->decoded[i].pc = i + 1; /* an address of another slot: the slot is free */
 	m->waits = m->over = false;
 	spin->kind = find_spin(m, whole, spin);
 	free(m);

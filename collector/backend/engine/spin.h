@@ -35,8 +35,8 @@ struct spin_word {
 
 struct spin {
 	enum spin_kind kind;
-	struct bt_regs at;   /* where it was looked at */
-	uint64_t tick;       /* the task's then: to be set by the caller */
+	struct bt_regs at;   /* its registers at the look */
+	uint64_t tick;       /* the task's tick at the look; set by the caller */
 	struct bt_regs step; /* the number added to each register in a round, modulo 2^64; flags are
 				not told */
 	uint64_t ticks;      /* conditional branches in a round */

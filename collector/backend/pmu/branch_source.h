@@ -24,9 +24,9 @@ struct pmu {
 	const struct observer *observer;  /* once the recorder has begun */
 	const struct bt_clock *clock;
 	void *shared;           /* the source's own, for all tasks */
-	char how[PMU_TEXT_MAX]; /* what the source gives here, for the trace's header: "the last 32
-				   taken branches at faults and switches" */
-	char lacking[PMU_TEXT_MAX]; /* what is lacking for more, and what to do; empty: nothing.
+	char how[PMU_TEXT_MAX]; /* the branches that the source gives here, for the trace's header:
+				   "the last 32 taken branches at faults and switches" */
+	char lacking[PMU_TEXT_MAX]; /* the reason why it gives no more, and a remedy; empty: none.
 				       Said once, at the start */
 };
 

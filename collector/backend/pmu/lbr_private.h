@@ -9,7 +9,7 @@
 
 enum {
 	LBR_PMUS = 2,        /* hybrid processors have two */
-	LBR_PERIOD = 100003, /* branches between two samples, where there is no BPF: a prime */
+	LBR_PERIOD = 100003, /* branches between two samples, without BPF: a prime */
 	LBR_RING_PAGES =
 		4, /* data pages of a task's ring of samples: about twenty samples 32 deep */
 };
@@ -25,9 +25,9 @@ struct lbr_shared {
 struct lbr_events {
 	int fd[LBR_PMUS];
 	void *ring[LBR_PMUS];    /* of samples */
-	uint64_t head[LBR_PMUS]; /* where the newest sample that was read begins */
-	uint64_t idle; /* time in which none of the events was on its counter, when last asked */
-	pid_t tid;     /* that is watched */
+	uint64_t head[LBR_PMUS]; /* offset of the newest sample that was read */
+	uint64_t idle; /* time in which none of the events was on its counter, at the last look */
+	pid_t tid;     /* of the watched thread */
 };
 
 /* The attributes of the event: with samples, or without, for the BPF programs. */

@@ -27,8 +27,8 @@ struct lbr_run {
 	struct lbr_entry entries[LBR_DEPTH_MAX]; /* oldest first */
 	size_t count;
 	bool complete;  /* it holds every branch of its window; else older ones may be missing */
-	uint64_t began; /* where the kernel returned to user code before the oldest of them; 0:
-			   unknown */
+	uint64_t began; /* address at which the kernel returned to user code before the oldest of
+			   them; 0: unknown */
 };
 
 /* Reads what bpf_get_branch_snapshot() gave: bytes, and of them valid entries (-1: the kernel did

@@ -20,10 +20,10 @@ struct lbr_entry {
 
 struct lbr_window {
 	unsigned long long number; /* of the switch that ends it, of this task */
-	long long bytes; /* what bpf_get_branch_snapshot() gave: bytes of entries, or a negative
+	long long bytes; /* result of bpf_get_branch_snapshot(): bytes of entries, or a negative
 			    errno */
 	int valid;       /* entries that the kernel itself counts as valid; -1: unknown */
-	int users; /* events on that CPU that need the record; 0: what was given is of another time;
+	int users; /* events on that CPU that need the record; 0: the entries are of another time;
 		      -1: unknown */
 	struct lbr_entry entries[LBR_DEPTH_MAX]; /* newest first */
 };

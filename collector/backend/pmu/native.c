@@ -69,8 +69,8 @@ static void native_stop_soon(struct backend *b, struct task *task)
 	struct native_task *nt = task->runner;
 
 	(void)b;
-	/* Also where one is on its way, which the recorder itself may have met in a system call.
-	 * Two at once are one. */
+	/* Even if an interrupt is on its way: the recorder itself may have met that one in a system
+	 * call. Two at once are one. */
 	nt->interrupting = !tracee_resume(task->host_tid, PTRACE_INTERRUPT, 0);
 }
 

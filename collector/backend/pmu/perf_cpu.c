@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The value of a field of the first processor: what stands behind its colon. */
+/* The value of a field of the first processor: the text behind its colon. */
 static const char *field_value(const char *text, const char *name)
 {
 	size_t len = strlen(name);

@@ -10,16 +10,16 @@
 #include "lib/page.h"
 
 enum {
-	PT_PAGES = 64, /* the oldest makes room: what is decoded again without it may come out
-			  otherwise, which is noticed */
+	PT_PAGES = 64, /* the oldest makes room: items decoded again without it may come out
+			  otherwise, but that is noticed */
 };
 
 struct pt_code {
 	struct task *task;
-	uint64_t look; /* how often the task was looked at: a page is read once each time */
+	uint64_t look; /* number of the present look at the task: in each a page is read once */
 	uint64_t item; /* the item that is being decoded, counted from where decoding again would
 			  begin */
-	bool again;    /* it was decoded before: pages are those of then */
+	bool again;    /* it was decoded before: the pages are of that time */
 	struct pt_page {
 		uint64_t addr, item, look; /* from that item on it is this */
 		size_t len;                /* 0: free */
@@ -32,7 +32,7 @@ struct pt_code {
 	uint8_t bytes[PT_PAGES][BT_PAGE];
 };
 
-/* As a flow_code of hardware/flow.h; arg: struct pt_code. At addr is an instruction, which
+/* As a flow_code of hardware_decoders/flow.h; arg: struct pt_code. At addr is an instruction, which
  * the observer knows then. */
 size_t pt_code_read(void *arg, uint64_t addr, uint8_t *bytes, size_t n);
 

@@ -165,7 +165,7 @@ int switch_plain(struct bpf_raw_tracepoint_args *ctx)
 	return on_switch(0);
 }
 
-/* Run once for a try: what the helper gives. */
+/* Run once for a try: it keeps the helper's result. */
 SEC("raw_tp/sched_switch")
 int try_helper(struct bpf_raw_tracepoint_args *ctx)
 {

@@ -2,7 +2,7 @@
 /* The branch trace store: the kernel's branch event of period 1, unprivileged and with page-table
  * isolation. The kernel drains the processor's store into the event's ring when the task leaves its
  * CPU, so that all of it is there at every stop; an event of the task's switches writes into the
- * same ring (hardware/bts_flow.h). */
+ * same ring (hardware_decoders/bts_flow.h). */
 #include "collector/backend/pmu/source_bts.h"
 
 #include <linux/perf_event.h>
@@ -13,7 +13,7 @@
 
 #include "collector/backend/pmu/perf_cpu.h"
 #include "collector/backend/pmu/ring.h"
-#include "hardware/bts_flow.h"
+#include "hardware_decoders/bts_flow.h"
 
 enum {
 	RING_WANTED = 4 << 20, /* bytes a task: some 170 thousand branches between two stops */

@@ -176,8 +176,8 @@ static int survey_machine(const struct perf_kernel *k, struct lbr_shared *l, str
 
 /* Why the programs are of no use though they could be loaded; NULL: they are.
  * QUIRK(lbr-helper-none): without a record, and on AMD before Linux 6.10, the helper says ENOENT;
- * that it loads says nothing. QUIRK(lbr-old-tail): what lies behind the valid entries is of another
- * time, and looks no different. */
+ * that it loads says nothing. QUIRK(lbr-old-tail): the entries behind the valid ones are of another
+ * time, and look no different. */
 static const char *why_useless(const struct lbr_shared *l, const struct snap_info *info)
 {
 	if (info->helper <= 0)

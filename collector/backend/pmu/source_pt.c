@@ -24,7 +24,7 @@
 #include "collector/backend/pmu/perf_cpu.h"
 #include "collector/backend/pmu/pt_code.h"
 #include "collector/backend/pmu/ring.h"
-#include "hardware/pt_flow.h"
+#include "hardware_decoders/pt_flow.h"
 #include "lib/array_size.h"
 
 #define PT_FOLDER "/sys/bus/event_source/devices/intel_pt"
@@ -60,8 +60,8 @@ struct pt_task {
 		    */
 	uint64_t seen; /* offset in the AUX area up to which it was read */
 	uint64_t idle;
-	uint8_t tail[TAIL]; /* the bytes before that */
-	size_t back; /* how far before it the last synchronization point is; 0: none is known */
+	uint8_t tail[TAIL];  /* the bytes before that */
+	size_t back;         /* bytes from the last synchronization point to it; 0: none is known */
 	struct pt_told told; /* items that were told from there on */
 	struct pt_code *code;
 	struct flow_join join;

@@ -19,16 +19,16 @@
 enum {
 	REP_FAST = 24,   /* iterations from which a breakpoint behind a REP instruction beats
 			    stepping through it */
-	CHAIN_MAX = 256, /* instructions in a row, none of which is followed by a trap, that are
-			    looked through */
+	CHAIN_MAX = 256, /* most instructions looked through in a row, none of them followed by a
+			    trap */
 };
 
 /* No trap comes behind
  * - QUIRK(step-mov-ss): a load of ss (Intel SDM volume 3, 6.8.3), and on some processors none in a
  * whole chain of such loads;
- * - QUIRK(step-emulated): what faults and is done by the kernel, which goes on behind it
- * (fixup_umip_exception, fixup_iopl_exception, emulate_vsyscall): nor does a breakpoint there stop
- * it, as a fault sets RF (17.3.1.1). */
+ * - QUIRK(step-emulated): instructions that fault, and that the kernel executes instead, going on
+ * behind them (fixup_umip_exception, fixup_iopl_exception, emulate_vsyscall): a breakpoint there
+ * does not stop it, either, as a fault sets RF (17.3.1.1). */
 enum { NO_TRAP_BEHIND = BT_TRAIT_LOADS_SS | BT_TRAIT_EMULATED };
 
 /* The step over such an instruction executes a second one, too: the first from addr on that is not
@@ -107,7 +107,7 @@ static bool stops_inside(const struct task *task)
 }
 
 /* Whether rcx tells how often the instruction is repeated, at most: not ecx, and no ins or outs. */
-static bool counts(const struct step_task *st)
+static bool rcx_counts_rounds(const struct step_task *st)
 {
 	static const uint8_t opcodes[] = {0xa4, 0xa5, 0xaa, 0xab, 0xac, 0xad, /* movs, stos, lods */
 					  0xa6, 0xa7, 0xae, 0xaf};            /* cmps, scas */
@@ -139,7 +139,7 @@ int next_insn_shorten(struct task *task)
 	struct bt_regs regs = task->regs;
 
 	if (!st->readable || st->code_32 || st->program_tf || st->second.len ||
-	    !(st->insn.traits & BT_TRAIT_REP) || !stops_inside(task) || !counts(st) ||
+	    !(st->insn.traits & BT_TRAIT_REP) || !stops_inside(task) || !rcx_counts_rounds(st) ||
 	    regs.rcx - task->stop_point->at.rcx < REP_FAST)
 		return 0;
 	regs.rcx -= task->stop_point->at.rcx;

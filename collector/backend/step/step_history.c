@@ -216,7 +216,7 @@ void step_history_syscall(struct task *task)
 			      .from = task->step->syscall_rip,
 			      .to = task->regs.rip};
 
-	if (!b.from) /* behind execve, which writes its own entry */
+	if (!b.from) /* behind execve: that has an entry of its own */
 		return;
 	task_epoch(task);
 	step_history_branch(task, &b, false);

@@ -106,9 +106,21 @@ static int restore_trap_disposition(struct task *task)
 	return tracee_sigaction_at_entry(task->host_tid, &task->regs, SIGTRAP, ignore);
 }
 
+/* Whether the next instruction is a call of the vsyscall page that another task of the unit may
+ * have to answer: a notification of the program's filter (seccomp_unotify(2)). The kernel tells of
+ * no entry to such a call. */
+static bool may_wait_for_others(const struct task *task)
+{
+	const struct step_task *st = task->step;
+
+	return st->back && !st->answered && !st->backend->parallel && task->unit->tasks > 1 &&
+	       syscall_filter_may_refuse(task);
+}
+
 /* Lets the task execute its next instruction. */
 static int step_insn(struct task *task)
 {
+	struct step_task *st = task->step;
 	uint64_t behind;
 	int stored, called;
 
@@ -117,12 +129,15 @@ static int step_insn(struct task *task)
 			return -BT_E_GONE;
 		stored = next_insn_store(task);
 	} while (stored > 0);
-	if (stored < 0 || (next_insn_saves_x87(task->step) &&
+	if (stored < 0 || (next_insn_saves_x87(st) &&
 			   tracee_clear_x87_address(task->host_tid, task->step->logged)))
 		return -BT_E_GONE;
 	called = next_insn_vsyscall(task);
 	if (called)
 		return called < 0 ? called : 0;
+	task->leaves_turn = may_wait_for_others(task);
+	if (task->leaves_turn) /* to run on it needs the turn again */
+		st->budget = 1;
 	if (next_insn_shorten(task))
 		return -BT_E_GONE;
 	behind = next_insn_end(task);

@@ -51,7 +51,7 @@ void stepper_note_stop(struct task *task, enum backend_stop stop, const siginfo_
 
 /* At task->due, of a running task: whether it has run as long as it was to before the next signal
  * of its timers, or sleeps all the same (a page fault that is served by a process). Else task->due
- * is when to ask again. */
+ * is the time to ask again. */
 bool stepper_pace_is_over(struct task *task);
 
 /* Of a stopped task: if that is so, or at once, such signals come again. Returns 0 or -BT_E_GONE.

@@ -24,16 +24,16 @@ struct step_task {
 	uint64_t addr; /* of insn; the registers before it are task->regs */
 	struct bt_insn insn;
 	uint8_t bytes[BT_INSN_MAX];
-	struct bt_insn second; /* where no trap comes behind insn (look_second): executed by the
-				  same step. len 0: none */
+	struct bt_insn second; /* the instruction executed by the same step, as no trap comes behind
+				  insn (look_second()). len 0: none */
 	uint64_t second_addr;
 	uint8_t second_bytes[BT_INSN_MAX];
-	bool logged;   /* a log is kept, or replayed: backend.h */
-	bool answered; /* a log is replayed */
-	bool readable; /* insn could be decoded */
-	uint64_t back; /* it is a call of the vsyscall page: where that returns to. 0: it is none */
-	uint64_t left_out; /* iterations of insn, which is repeated, that rcx does not count while
-			      the task is on its errand: its stop point comes before them */
+	bool logged;       /* a log is kept, or replayed: backend.h */
+	bool answered;     /* a log is replayed */
+	bool readable;     /* insn could be decoded */
+	uint64_t back;     /* of a call of the vsyscall page: its return address; else 0 */
+	uint64_t left_out; /* iterations of a repeated insn that rcx does not count while the task
+			      is on its errand: its stop point comes before them */
 	bool code_32;      /* it is 32-bit code */
 	bool skips;        /* the last entry of the history is the gap that stands for such code */
 	bool program_tf;   /* TF is the program's own: its trap is too */
@@ -43,8 +43,8 @@ struct step_task {
 	uint64_t pace_from;              /* the instruction at which it began */
 	bool pace_called, pace_goes_on;  /* a system call has begun meanwhile; it has ended, and the
 					    pace goes on behind it */
-	uint64_t pace_used, pace_wanted; /* what the program had used of a processor when the pace
-					    began, and is to use before it ends */
+	uint64_t pace_used, pace_wanted; /* processor time that the program had used when the pace
+					    began, and that it is to use before it ends */
 	unsigned budget;
 	uint64_t syscall_rip; /* of the system call instruction in progress */
 };
@@ -104,7 +104,7 @@ void step_pace_called(struct step_task *st);
 /* Adds b, a branch of 64-bit code or a gap, to the history (task_branch()). */
 void step_history_branch(struct task *task, const struct bt_branch *b, bool tick);
 
-/* Decoders know no other code than that of 64 bits: what is done in 32-bit code is counted. */
+/* The decoders know only 64-bit code: steps in 32-bit code are counted. */
 void step_history_skip(struct task *task, int kind, bool goes_on);
 
 /* One step has been made: task->regs are the registers behind it. trapped: its trap has come. */

@@ -39,7 +39,7 @@
 /* The uses of registers that a cycle does not use, in the rounds of it that are a fragment
  * (fragment_rounds.c). */
 enum lent {
-	LENT_RCX,        /* is rcx, which may be used; or has the application's while rcx is used */
+	LENT_RCX,        /* rcx itself, free to use; or a register with the application's rcx */
 	LENT_BASE,       /* an address near which operands lie that are beside their code */
 	LENT_PREDICTION, /* 0 less an address near which predictions lie */
 	LENT_COUNT,
@@ -60,19 +60,20 @@ struct fragment {
 		span_count; /* application code it was made of, or was looked at for it */
 	uint32_t exit_first;
 	uint64_t returns_to; /* behind the call that ends it, 0: none */
-	uint64_t slot; /* of the address that its last branch jumps to, where that is at a fixed
-			  place, 0: none */
+	uint64_t slot; /* address of the memory that holds its last branch's target, if it is fixed;
+			  0: none */
 	bool dead;
 	bool unlinked; /* nothing leads to it, but its code may still be right: code_cache_unlink()
 			*/
 	bool superseded; /* it is not found any more: code_cache_supersede() */
 	bool checked;    /* it has a safe point before its first conditional. Else: */
 	uint8_t debt; /* with at most so many conditionals since the last one may it be entered */
-	bool passes; /* what leads on from it leads back, for that has no conditional where it leads
-			to */
+	bool passes;  /* an exit that leads back waited for it: its own exits count as leading back,
+			 too */
 	uint8_t last_len;            /* of its last instruction */
 	bool counting : 1;           /* before each branch it counts down to the task's stop point
-					(fragment_count_down()), and stops there */
+					(fragment_count_down()), and stops there; and before its
+					first one at a block (fragment_stop_at_block()) */
 	bool head : 1;               /* of a loop, most likely: it needs its safe point */
 	bool x87 : 1;                /* it has x87 instructions */
 	uint16_t rounds, rounds_end; /* between these offsets from start are rounds of a cycle; end
@@ -114,7 +115,7 @@ struct span {
 static inline uint64_t span_end(const struct span *s) { return s->start + s->len; }
 
 enum exit_kind {
-	EXIT_LINK,    /* goes on at target, which may be linked directly */
+	EXIT_LINK,    /* goes on at target; it may be linked directly */
 	EXIT_OUTSIDE, /* the instruction at target is not for the cache */
 	EXIT_CHANGED, /* the code at target is no longer what the fragment was made from */
 	EXIT_STOP,    /* a safe point that was asked to stop, or the records are full; goes on at
@@ -134,7 +135,7 @@ struct cache_exit {
 	bool goes_on; /* behind the int3 the fragment does: after a record */
 	bool fresh; /* of a conditional that is taken, whose bit is still to come (fragment_ticks.c:
 		       no transfer lies between the last conditional and here) */
-	bool conditional; /* of a conditional, where it is taken */
+	bool conditional; /* of a conditional that is taken */
 	bool dead;    /* its fragment is: it leads nowhere any more, but may still be stopped at */
 	bool rcx : 1; /* the application's is in the context */
 	bool counting : 1; /* its fragment does (fragment.counting): it leads to such ones only */
@@ -142,10 +143,10 @@ struct cache_exit {
 };
 
 struct code_cache {
-	unsigned users;  /* spaces */
-	bool placed;     /* it lies in the tracee's region, or, after a fork, where the kernel has
-			    copied it to */
-	int file;        /* the memory file, -1: none, the code is private */
+	unsigned users; /* spaces */
+	bool placed;    /* it lies in the tracee's region, or, after a fork, in the kernel's copy of
+			   that */
+	int file;       /* the memory file, -1: none, the code is private */
 	uint8_t *shared; /* its mapping from SHARED_AT on, NULL */
 	int mem;         /* else: /proc/TID/mem of the space, -1: not open */
 	struct segment_table *segments;
@@ -178,7 +179,7 @@ struct code_cache {
 	bool counting; /* fragments that are made, and looked for, are now: whoever enters them
 			  says it before */
 	bool x87;      /* some fragment of it has, or had, x87 instructions */
-	/* Changes that the tracee has not got yet, where nothing is shared. */
+	/* Changes that the tracee has not got yet, if nothing is shared. */
 	size_t synced;     /* code before this is there, but for: */
 	uint32_t *patches; /* offsets of displacements that have changed since */
 	uint32_t patch_count, patch_cap;
@@ -208,22 +209,22 @@ struct code_cache {
 				   application's in the context */
 	uint32_t copying, copy_end, copied; /* likewise: between the first and the last rsi, rdx and
 					       rdi are ours; faults before copy_end go on there */
-	uint32_t failing, failing_end, failed; /* the same, where a call has failed */
-	uint32_t noted, result_kept; /* in the latter: from there on the call is noted; where a log
-					is kept, its result is in the context */
-	uint32_t sizing, sized;   /* in the former, where a log is kept: between them rdx is ours */
-	uint32_t logging, logged; /* in the latter: between them rsi, rdx and rdi are, */
+	uint32_t failing, failing_end, failed; /* the same, if a call has failed */
+	uint32_t noted, result_kept; /* in the latter: from there on the call is noted; with a log
+					its result is in the context */
+	uint32_t sizing, sized;      /* in the former, with a log: between them rdx is ours */
+	uint32_t logging, logged;    /* in the latter: between them rsi, rdx and rdi are, */
 	struct {
 		uint32_t from, to; /* and a piece of memory is copied */
 	} logs[BT_LOGGED_DATA];
-	uint32_t answering, answered, answer_fails; /* in the former: between the first two rsi and
-						       rdx are ours; who is stopped there can go
-						       on at the third, as if it had no answer */
+	uint32_t answering, answered,
+		answer_fails; /* in the former: between the first two rsi and rdx are ours; there a
+				 task can go on at the third, as without an answer */
 	uint32_t masking, masked, syscall_stops; /* in the former: a fault from masking up to masked
 						    goes on at syscall_stops, the way to a stop */
 	uint32_t cpuid;  /* of the routine that answers CPUID, or leaves that to the processor */
 	uint32_t name;   /* of the routines' page: the region's name */
-	uint32_t clears; /* how often everything has been forgotten */
+	uint32_t clears; /* times that everything has been forgotten */
 };
 
 /* An empty cache with its routines, for such a processor, of the kind that keeps history; apart,
@@ -301,8 +302,8 @@ uint32_t code_cache_add(struct code_cache *c, const struct fragment *fragment);
 
 /* The same of several at once that lead to one another: when there is memory for so many, and so
  * many exits, spans and bytes of places, nothing that is added fails; fragments are appended, then
- * their exits are added; and then each is let in: what waits for it leads there, and it is
- * published. Before that nobody comes to them. */
+ * their exits are added; and then each is let in: exits that wait for it are linked to it, and it
+ * is published. Before that no task comes to them. */
 bool code_cache_reserve(struct code_cache *c, size_t fragments, size_t exits, size_t spans,
 			size_t state_map);
 uint32_t code_cache_append(struct code_cache *c, const struct fragment *fragment);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Facts about a process's descriptors, in a table in the engine's region (layout.h), by which the
  * cache's code decides whether a call on them needs a stop: their calls return at once, may wait,
- * or are made at stops. Descriptors whose numbers have the same lower bits share a row: which of
- * them was used last is known. That code asks the kernel whether a descriptor of which nothing is
- * known is open at all.
+ * or are made at stops. Descriptors whose numbers have the same lower bits share a row: the one
+ * used last is known. (No lib/hash_table: the cache's code reads it.) That code asks the kernel
+ * whether a descriptor of which nothing is known is open at all.
  *
  * An entry says that the descriptor is open, is such a file, and that nobody is about to close it.
  * The tracer enters it while the task that used the descriptor has its unit's turn, or (--parallel)
@@ -17,7 +17,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "collector/backend/engine/cache/layout.h"
@@ -57,13 +56,12 @@ struct descriptors_task {
 /* Where a log is kept: files that have kinds of their own, and those whose calls are made at stops:
  */
 struct files_apart {
-	const struct stat *streams; /* files given as 1 and 2 at the start; st_mode 0: none */
-	unsigned count;
+	const struct output_file *outputs;   /* the files given as 1 and 2 at the start */
 	const struct mapping_list *mappings; /* a write to a file of these changes memory */
 };
 
-/* The task is at the entry of a system call, at its exit with this result. tasks: how many share
- * the space. */
+/* The task is at the entry of a system call, at its exit with this result. tasks: the number of
+ * tasks that share the space. */
 void descriptors_entered(struct descriptors *d, struct descriptors_task *dt, const struct window *w,
 			 pid_t tid, const struct tracee_syscall *call, unsigned tasks);
 void descriptors_left(struct descriptors *d, struct descriptors_task *dt, const struct window *w,

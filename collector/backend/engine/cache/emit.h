@@ -17,8 +17,8 @@ struct emitter {
 	uint8_t *bytes;
 	size_t len, room;
 	uint64_t base; /* address at which bytes[0] will run */
-	bool near;     /* the context is at the beginning of the region, and not where gs says: that
-			  takes two bytes and a cycle less */
+	bool near; /* the context is at the beginning of the region, and not at gs: that takes two
+		      bytes and a cycle less */
 	bool overflow;
 };
 
@@ -42,9 +42,9 @@ static inline void emit_u64(struct emitter *e, uint64_t v) { emit_bytes(e, &v, 8
 		emit_bytes((e), emit_list_, sizeof emit_list_); \
 	} while (0)
 
-/* An instruction with an operand in the context: what comes before its other prefixes, its opcode,
- * and from the operand on; reg is the other operand's number, and so many bytes of the instruction
- * follow. */
+/* An instruction with an operand in the context: the bytes before its other prefixes and its
+ * opcode, and those from the operand on; reg is the other operand's number, and so many bytes of
+ * the instruction follow. */
 static inline void emit_context_prefix(struct emitter *e)
 {
 	if (!e->near)
@@ -131,7 +131,7 @@ static inline void emit_bits_empty(struct emitter *e)
 static inline void emit_trap(struct emitter *e) { EMIT(e, 0xcc, 0xcc); }
 
 /* To the code for where r11 says (tables.h); rcx is used. */
-enum { DISPATCH_JUMP = 4, DISPATCH_BYTES = 12 }; /* where its jump begins */
+enum { DISPATCH_JUMP = 4, DISPATCH_BYTES = 12 }; /* offset of its jump; length of the whole */
 static inline void emit_dispatch(struct emitter *e)
 {
 	EMIT(e, 0x41, 0x0f, 0xb7, 0xcb); /* movzx ecx, r11w */

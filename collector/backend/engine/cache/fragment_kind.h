@@ -12,8 +12,8 @@ struct fragment_kind {
 	bool ticks;  /* it counts ticks and keeps no history (fragment_ticks.c) */
 	bool logged; /* instructions with a result of their own are not for it: each is told
 			(backend.h) */
-	bool apart;  /* tasks run in it side by side: each has a context of its own, where gs says;
-			else there is one, at the region's beginning */
+	bool apart;  /* tasks run in it side by side, each with a context of its own, at gs; else
+			there is one context, at the region's beginning */
 };
 
 static inline bool fragment_kind_is(struct fragment_kind a, struct fragment_kind b)

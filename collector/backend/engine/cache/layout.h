@@ -23,27 +23,26 @@
 enum {
 	/* The context: 8 bytes each, at gs:[offset], the area's beginning. */
 	CTX_SPILL = 0x00, /* a register lent to a rip-relative operand */
-	CTX_RAX = 0x08,   /* the application's, where rax is used */
-	CTX_RCX = 0x10,   /* likewise */
+	CTX_RAX = 0x08,   /* the application's rax while ours is in use */
+	CTX_RCX = 0x10,   /* the same of rcx */
 	CTX_BITS = 0x18,  /* the history bits while r11 is the application's */
 	CTX_R11 = 0x20,   /* the application's r11 otherwise */
-	CTX_NEXT = 0x28,  /* where the next record goes: a negative offset from the records' end */
-	CTX_LIMIT = 0x30, /* history bits below this make a safe point write a record; where it is
-			     the highest number, that asks for a stop */
+	CTX_NEXT = 0x28,  /* place of the next record: a negative offset from the records' end */
+	CTX_LIMIT = 0x30, /* history bits below this make a safe point write a record; the highest
+			     number asks for a stop */
 	CTX_STOP = 0x38,  /* nonzero: stop at the next safe point */
-	CTX_MASK = 0x40,  /* the same as bits of r11, all of which are 1 until then; where there are
-			     none, that asks for a stop. Where only ticks are counted: TICKS_MASK */
-	CTX_BACK = 0x48,  /* where the common parts go back to, of a safe point and behind PAUSE in
-			     order to stop */
+	CTX_MASK = 0x40,  /* the same as bits of r11: they are all 1 until then; no bits ask for a
+			     stop. Where only ticks are counted: TICKS_MASK */
+	CTX_BACK = 0x48, /* address to which the routines of a safe point and behind PAUSE return in
+			    order to stop */
 	CTX_FLAGS = 0x50,
 	CTX_ENTRY = 0x58,
-	CTX_COPY = CTX_ENTRY, /* of a system call: the table's entry for the descriptor that it
-				 returns */
-	CTX_RDX = 0x60,       /* the application's before CPUID */
-	CTX_SYSCALLS = 0x68,  /* enum syscall_policy: what is granted to system calls in the cache
-				 (syscall_policy.h) */
-	CTX_SYSCALL_NEXT =
-		0x70, /* where the next of them is noted: a negative offset from the notes' end */
+	CTX_COPY = CTX_ENTRY,    /* of a system call: the table's entry for the descriptor that it
+				    returns */
+	CTX_RDX = 0x60,          /* the application's before CPUID */
+	CTX_SYSCALLS = 0x68,     /* enum syscall_policy: the grants to system calls in the cache
+				    (syscall_policy.h) */
+	CTX_SYSCALL_NEXT = 0x70, /* place of the next note: a negative offset from the notes' end */
 	/* Where no history is kept (fragment_ticks.c). */
 	CTX_SLOTS =
 		0x78, /* r11 as it was at the transfer of this number since the last conditional */
@@ -53,63 +52,63 @@ enum {
 			    prediction */
 	CTX_CALLING = 0xc8, /* nonzero: the task is in a system call, or about to make it: a tracer
 			       that wants a stop looks whether it waits there */
-	CTX_TABLE = 0xd0,  /* where the table of descriptors begins: it is one of the address space,
-			      in the first data area */
+	CTX_TABLE = 0xd0,  /* address of the table of descriptors: the address space has one, in the
+			      first data area */
 	CTX_CPUID = 0xd8,  /* nonzero: the routine may answer CPUID by what it knows of the
 			      processor */
-	CTX_SAMPLE = 0xe0, /* where the next arrival is noted that is searched for: a negative
-			      offset from the records' end; 0: none is (cache_sample.c) */
-	CTX_HEAP =
-		0xe8, /* where the program's heap ended when it was last looked at; 0: not known */
-	CTX_CODE_BYTES = 0xf0, /* how much there is of: */
+	CTX_SAMPLE = 0xe0, /* place of the note of the next arrival by a search: a negative offset
+			      from the records' end; 0: arrivals are not noted (cache_sample.c) */
+	CTX_HEAP = 0xe8,   /* end of the program's heap at the last look; 0: not known */
+	CTX_CODE_BYTES = 0xf0, /* bytes in use from CODE_RANGES_AT on */
 	CTX_DEVICE = 0xf8,     /* of a local file system (st_dev): descriptors of its files may be
 				  entered into the table; 0: none */
 	/* While others wait for the turn that the task has (cache_spin.c): */
 	CTX_TURN = 0x100,
 	CTX_SPINS = CTX_TURN,   /* when safe points have written records at so many multiples of
 				   SPIN_BYTES running, it stops */
-	CTX_SPINS_FROM = 0x108, /* how many those are to begin with */
+	CTX_SPINS_FROM = 0x108, /* the first value of CTX_SPINS */
 	CTX_SPIN_NEXT = 0x110,  /* CTX_NEXT at the last of them */
 	CTX_PAUSES = 0x118,     /* PAUSEs after which it stops */
-	CTX_WAITED = 0x120,     /* nonzero: they do */
+	CTX_WAITED = 0x120,     /* nonzero: others wait */
 	CTX_LENT = 0x128, /* the application's registers that a cycle lends to its fragment (enum
 			     lent) */
-	CTX_LOG_NEXT = 0x140,     /* where what system calls write is logged next: a negative offset
-				     from the log's end */
+	CTX_LOG_NEXT = 0x140,     /* place in the log of the next bytes that a system call writes: a
+				     negative offset from the log's end */
 	CTX_ANSWER = 0x148,       /* the answer to the call that comes next: a negative offset from
 				     the log's end; 0: there is none */
-	CTX_ANSWER_TICKS = 0x150, /* its tick and this are the tick in r11 then: 31 bits; */
-	CTX_ANSWER_NOTED = 0x154, /* or it has history bits, and the call is noted (32 bits, not 0)
-				   */
-	CTX_STREAM = 0x158,       /* of a system call that writes to what the program was given as
-				     descriptor 1 or 2: that; 0: of others */
+	CTX_ANSWER_TICKS = 0x150, /* its tick plus this is the tick in r11 at that call: 31 bits; */
+	CTX_ANSWER_NOTED = 0x154, /* 32 bits; not 0: r11 has history bits, and the call is noted */
+	CTX_STREAM = 0x158, /* during a system call that writes to the standard output or error that
+			       the program was given: 1 or 2; else 0 */
 	/* Of fragments that count (fragment.counting): so many conditionals, and other branches,
 	   are still to be made before the task stops at the next one. */
 	CTX_TICKS_LEFT = 0x160,
 	CTX_TRANSFERS_LEFT = 0x168,
-	CTX_SIZE = 0x170,
-	STOP_BYTES = 5, /* of what leads to a stop, or is one, where CTX_BACK leads to; behind it
-			   the task goes on */
+	CTX_STOP_BLOCK = 0x170, /* they stop at this block of code, too, before their first branch:
+				   the lower half of its address; STOP_BLOCK_NONE: at none */
+	CTX_SIZE = 0x178,
+	STOP_BYTES = 5, /* length of the jump to a stop, or of the stop, at the address in CTX_BACK;
+			   behind it the task goes on */
 
-	/* Behind the context: pairs {start, end}, what system calls that change mappings have to
-	   leave alone to be made in the cache. */
-	CODE_RANGES_AT = 0x170,
+	/* Behind the context: pairs {start, end} of memory. A system call that changes mappings is
+	   made in the cache only if it leaves these alone. */
+	CODE_RANGES_AT = 0x178,
 	CODE_RANGES = 64,
 
-	STATUS_AT = 0x600, /* a struct stat of the descriptor that is told of (in the first data
+	STATUS_AT = 0x600, /* a struct stat, for an fstat of the routines' own (in the first data
 			      area) */
 
-	/* The window (window.h), of one process: the context, system calls made in the cache, the
-	 * records, which fragments have run (cache_learn.c), what is known of descriptors
-	 * (descriptors.h; in the first data area). */
-	COPY_WORDS = 0x101,  /* CTX_COPY: of a write to descriptor 2: what it writes */
-	COPY_OPENED = 0x102, /* CTX_COPY: of a call that opens a file: which */
-	COPY_TOLD = 0x100,   /* CTX_COPY: of a call that tells what a descriptor is (fstat) */
-	/* Bytes written to descriptor 2 in the cache (in the first data area): how many so far, and
-	 * the last of them, where that number leads. */
+	/* The window (window.h), of one process: the context, notes of system calls made in the
+	   cache, the records, marks of fragments that have run (cache_learn.c), the table of
+	   descriptors (descriptors.h; in the first data area). */
+	COPY_WORDS = 0x101,  /* CTX_COPY of a write to descriptor 2: its bytes are copied */
+	COPY_OPENED = 0x102, /* CTX_COPY of a call that opens a file: its arguments are noted */
+	COPY_TOLD = 0x100,   /* CTX_COPY of a call that tells the kind of a descriptor (fstat) */
+	/* Bytes written to descriptor 2 in the cache (in the first data area): their number so far,
+	   and the last of them, in a ring whose position is that number. */
 	WORDS_TOTAL_AT = 0x700,
-	WORDS_MOST_AT = 0x708, /* how many there may be before the tracer takes them: one more, and
-				  the call is made at a stop */
+	WORDS_MOST_AT = 0x708, /* the number at which the tracer has to take them: a call that would
+				  pass it is made at a stop */
 	STACK_END = 0x1000,    /* of a stack of 8 bytes, for flags that are pushed */
 	WORDS_AT = 0x1000,
 	WORDS_BYTES = 0x2000,
@@ -126,23 +125,24 @@ enum {
 	NOTE_OF_ARGS = -1, /* in the place of the number */
 	NOTE_PAGES = 4,
 	NOTE_ARGS = 8,
-	/* Behind the note of a call that failed there is one of its arguments, longer than others:
-	   all of them, and what two of them pointed to, one behind the other. */
+	/* Behind the note of a call that failed there is a longer note of its arguments: all of
+	   them, and the memory that two of them pointed to, one behind the other. */
 	NOTE_OF_FAILURE = -2,
-	FAILURE_ENDS = 4, /* of each of these two, from FAILURE_BYTES on: 16 bits; 0: none */
+	FAILURE_ENDS = 4, /* ends of these two, from FAILURE_BYTES on: 16 bits; 0: none */
 	FAILURE_ARGS = 8,
 	FAILURE_BYTES = 56,
 	FAILURE_PIECES = 2,
 	FAILURE_LEAST = 72, /* whole notes */
-	/* Where a log is kept there is one behind that of each call: its arguments, and how much it
-	   has written where two of them point to, at most as long as was asked for. */
+	/* If a log is kept, such a note is behind that of each call: its arguments, and the number
+	   of bytes that it has written to the memory of two of them, at most as many as it was
+	   asked for. */
 	NOTE_OF_LOG = -3,
-	LOGGED_STREAM = 4, /* CTX_STREAM: then it is what the program has written there */
+	LOGGED_STREAM = 4, /* CTX_STREAM; not 0: the bytes are the program's output there */
 	LOGGED_ARGS = 8,
 	LOGGED_LENGTHS = 56, /* 32 bits each */
-	LOGGED_DATA = 64,    /* CTX_LOG_NEXT then: its lower half */
+	LOGGED_DATA = 64,    /* the lower half of CTX_LOG_NEXT behind the call */
 	LOGGED_BYTES = 72,
-	/* Free where a call is made. */
+	/* Bytes that must be free before a call is made. */
 	SYSCALL_NOTES_FREE = 2 * NOTE_SIZE + FAILURE_BYTES + FAILURE_PIECES * SYSCALL_POINTED_MAX,
 	RECORDS_AT = 0x10000,
 	RECORDS_BYTES = 0x100000,
@@ -153,18 +153,17 @@ enum {
 	LOG_END = LOG_AT + LOG_BYTES,
 	LOG_ALIGN = 8,
 	LOG_OF_CALL = 0x70000, /* a call that may write more is made at a stop */
-	/* In a replay the log is that of the calls that come next (struct answer). */
+	/* In a replay the log has the answers to the calls that come next (struct answer). */
 	ANSWER_NEXT = 0, /* CTX_ANSWER behind it */
 	ANSWER_NR = 8,
 	ANSWER_RESULT = 16,
 	ANSWER_TICK = 24, /* 32 bits each */
 	ANSWER_ARG_COUNT = 28,
 	ANSWER_ARGS = 32,
-	ANSWER_LENGTHS = 80, /* of the pieces, at last of what the call is to write for the user; 32
-				bits each */
-	ANSWER_ENDS = 96,    /* where they end in memory, */
+	ANSWER_LENGTHS = 80, /* of the pieces, the last of them output for the user; 32 bits each */
+	ANSWER_ENDS = 96,    /* their ends in memory, */
 	ANSWER_DATA = 120,   /* and in the log: negative offsets from its end */
-	ANSWER_CHANGE = 144, /* what is to be done to mappings, there; 0: nothing: */
+	ANSWER_CHANGE = 144, /* a change of mappings, in the log likewise; 0: none: */
 	ANSWER_BYTES = 152,
 	CHANGE_NR = 0,
 	CHANGE_ARGS = 8, /* four */
@@ -177,12 +176,12 @@ enum {
 	SAMPLE_BYTES = 0x20000, /* at the end of the records, of which there are none then */
 	MARKS_AT = RECORDS_END,
 	MARKS = 0x40000, /* fragments that can have one; a byte each */
-	/* A row of two bytes for all descriptors with the same low 16 bits, of which one at a time
-	 * is known: DESCRIPTOR_*, and above that the upper bits of its number. */
+	/* A row of two bytes for all descriptors with the same low 16 bits; one of them at a time
+	   is known: DESCRIPTOR_*, and above that the upper bits of its number. */
 	DESCRIPTORS_AT = MARKS_AT + MARKS,
 	DESCRIPTOR_ROWS = 0x10000,
 	DESCRIPTOR_BYTES = 2,
-	DESCRIPTOR_NUMBER_BITS = 16, /* below: which row */
+	DESCRIPTOR_NUMBER_BITS = 16, /* low bits of a descriptor: its row */
 	DESCRIPTOR_UNKNOWN = 0,
 	DESCRIPTOR_AT_ONCE = 1, /* calls on it return at once */
 	DESCRIPTOR_STOPS = 2,   /* calls on it are made at stops */
@@ -209,7 +208,7 @@ enum {
 	DATA_SIZE = 0x400000,
 
 	CODE_AT = DATA_SIZE,
-	CODE_SIZE = 64 << 20, /* when this much is used, everything is forgotten */
+	CODE_SIZE = 64 << 20, /* once this much is used, everything is forgotten */
 	/* Fragments begin at multiples of these: the cost of a loop depends on where its branches
 	 * lie in a cache line in some processors, and is not to depend on what was translated
 	 * before it. All of them so far apart would cost large programs room in the processor's
@@ -264,6 +263,9 @@ enum {
 	STOP_NEAR = RECORDS_LEAST * RECORD_TICKS,
 	TICKS_AHEAD = STOP_NEAR - 4,
 	TICKS_DEBT = TICKS_AHEAD - 12,
+	STOP_BLOCK = 32, /* bytes of code: near its stop point a task stops at the first instruction
+			    that begins in one of these, which begin at multiples of it */
+	STOP_BLOCK_NONE = 1,
 };
 _Static_assert(TICKS_DEBT <= UINT8_MAX, "struct fragment_demand");
 
@@ -279,7 +281,7 @@ static inline uint64_t area_address(uint32_t area)
 	return region_address(area ? REGION_SIZE + (uint64_t)(area - 1) * AREA_SIZE : 0);
 }
 
-/* Where its window begins for the tracer (window.h). */
+/* The offset of its window for the tracer (window.h). */
 static inline uint64_t area_window(uint32_t area) { return (uint64_t)area * AREA_SIZE; }
 
 /* A search for pc begins in table 2 at the low bits of this. The routine computes the same. */

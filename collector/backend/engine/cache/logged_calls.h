@@ -12,19 +12,20 @@
 uint32_t logged_call_policy(uint64_t nr);
 
 enum {
-	LOGGED_CUT = 1 << 0,  /* to the result times unit */
-	LOGGED_EVER = 1 << 1, /* also where the call fails */
+	LOGGED_CUT = 1 << 0,  /* the piece is cut to the result times unit */
+	LOGGED_EVER = 1 << 1, /* the piece is also written if the call fails */
 };
 
-/* The pieces of an answer (layout.h): what the call writes, at last what it is to write for the
- * user. */
+/* The pieces of an answer (layout.h): the memory that the kernel writes, and at last the output for
+ * the user. */
 enum { ANSWER_OUTPUT = BT_LOGGED_DATA, ANSWER_PIECES };
 
 /* The memory that such a call writes. The routines read this row. */
 struct logged_row {
 	struct logged_piece {
-		uint8_t arg; /* that leads there, from 1; 0: none */
-		uint8_t by;  /* that counts units, from 1; 0: it is `unit` bytes */
+		uint8_t arg; /* number of the argument that points there, from 1; 0: none */
+		uint8_t by;  /* number of the argument that counts units, from 1; 0: the piece has
+				`unit` bytes */
 		uint8_t flags;
 		uint8_t unused;
 		uint32_t unit;

@@ -25,7 +25,7 @@ enum {
 struct prediction {
 	uint64_t from;  /* the branch */
 	uint64_t to;    /* 0: none any more */
-	uint32_t wrong; /* how often it had to be taken back */
+	uint32_t wrong; /* times that a prediction of the branch was taken back */
 	bool closes;
 	uint32_t len; /* of the branch */
 	struct {

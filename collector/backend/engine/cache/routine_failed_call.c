@@ -75,8 +75,8 @@ static void emit_argument(struct emitter *e, struct forward *none)
 	emit_jump_if(e, none, CC_E);
 }
 
-/* The piece of this number. eax: the table's row, which stays. rcx: where it goes, and its end
- * then. */
+/* The piece of this number. eax: the table's row; it stays. rcx: the piece's place in the note, and
+ * its end afterwards. */
 static void emit_piece(struct emitter *e, unsigned piece)
 {
 	struct forward none = {.count = 0};
@@ -136,7 +136,7 @@ static void emit_whole_notes(struct emitter *e)
 	emit_patch(e, fits, e->base + e->len);
 }
 
-/* All arguments. rcx: where the note begins, and FAILURE_LEAST behind that then. */
+/* All arguments. rcx: the note's beginning, and FAILURE_LEAST behind it afterwards. */
 static void emit_arguments(struct emitter *e)
 {
 	static const uint8_t modes[SYSCALL_ARGS][2] = {

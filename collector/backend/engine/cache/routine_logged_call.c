@@ -74,7 +74,7 @@ static uint32_t field(const struct logged_tables *t, unsigned piece, size_t offs
 			  piece * sizeof(struct logged_piece) + offset);
 }
 
-/* The most that a piece may be. eax: where the row is; rcx: CTX_SYSCALL_NEXT; rdx is used. */
+/* The most that a piece may be. eax: place of the row; rcx: CTX_SYSCALL_NEXT; rdx is used. */
 static void emit_length(struct emitter *e, const struct logged_tables *t, unsigned piece,
 			uint32_t note, struct forward *no)
 {
@@ -111,8 +111,8 @@ void logged_call_emit_before(struct code_cache *c, struct emitter *e, const stru
 		{0x48, 0xb9}, {0x48, 0xb1}, {0x48, 0x91}, /* rdi, rsi, rdx */
 		{0x4c, 0x91}, {0x4c, 0x81}, {0x4c, 0x89}, /* r10, r8, r9 */
 	};
-	const uint32_t note = AT_LOG + NOTE_SIZE; /* behind that of the call, which is still to be
-						     written */
+	const uint32_t note =
+		AT_LOG + NOTE_SIZE; /* behind the call's own note, which is written later */
 	struct forward full = {.count = 0};
 	size_t fits, stream;
 

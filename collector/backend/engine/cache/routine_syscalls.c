@@ -157,7 +157,7 @@ static void emit_set(struct emitter *e, uint32_t at, uint32_t value)
 	emit_u32(e, value);
 }
 
-/* rcx: where the row of the descriptor in ecx is. Changes flags. */
+/* rcx: place of the row of the descriptor in ecx. Changes flags. */
 static void emit_row(struct emitter *e)
 {
 	EMIT(e, 0x0f, 0xb7, 0xc9, 0x01, 0xc9); /* movzx ecx, cx; add ecx, ecx */
@@ -173,7 +173,7 @@ static void emit_upper_bits(struct emitter *e, unsigned reg)
 	     DESCRIPTOR_KIND_BITS);
 }
 
-/* ecx: what the table says of the descriptor in it, for which the row may be another's. rax is
+/* ecx: the table's kind of the descriptor in it; the row may be another descriptor's. rax is
  * used, and flags. */
 void syscall_emit_kind(struct emitter *e)
 {
@@ -203,8 +203,8 @@ static void emit_enter(struct emitter *e)
 	EMIT(e, 0x66, 0x89, 0x01); /* mov [rcx], ax */
 }
 
-/* The first argument leaves the table when it is to be closed. ecx: what is known of it. eax: enum
- * syscall_policy of the call, which stays. */
+/* The first argument leaves the table when it is to be closed. ecx: its kind in the table. eax:
+ * enum syscall_policy of the call, which stays. */
 static void emit_leaving(struct emitter *e)
 {
 	size_t keep, unknown;

@@ -299,8 +299,7 @@ void routines_emit(struct code_cache *c, const struct processor *processor)
 	EMIT(&e, 0x0f, 0x05, 0xcc); /* syscall; int3 */
 	c->name = (uint32_t)e.len;
 	emit_bytes(&e, "btrec", sizeof "btrec");
-	emit_leaves(
-		&e, processor,
-		&table); /* the last: how long it is changes no place that kept fragments know */
+	emit_leaves(&e, processor, &table); /* the last, as its length varies: kept fragments know
+					       the places of the others */
 	assert(!e.overflow);
 }

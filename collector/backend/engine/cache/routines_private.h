@@ -96,7 +96,7 @@ void syscall_emit_note(struct emitter *e);
 /* Where a system call goes on that has been found to be possible, or not. */
 struct syscall_ways {
 	struct forward yes, copy, wait, no;
-	uint64_t ask; /* whether its descriptor is open */
+	uint64_t ask; /* code that asks whether its descriptor is open */
 };
 
 /* ---- routine_map_calls.c ---- */
@@ -135,14 +135,14 @@ struct logged_tables logged_call_tables(struct emitter *e);
 void logged_call_emit_before(struct code_cache *c, struct emitter *e, const struct logged_tables *t,
 			     struct forward *no);
 
-/* Behind its note, with its result and flags in the context: what it has written goes to the log.
- * rax and rcx are used, and flags. */
+/* Behind its note, with its result and flags in the context: the memory that it has written goes to
+ * the log. rax and rcx are used, and flags. */
 void logged_call_emit_behind(struct code_cache *c, struct emitter *e,
 			     const struct logged_tables *t);
 
-/* A piece of memory into the log, or (from_log) out of it. rsi: its end in memory; rcx: that in the
- * log, from the log's end; rdx: minus its length, which is not 0, and what is left then. rax is
- * used, and flags. */
+/* A piece of memory into the log, or (from_log) out of it. rsi: its end in memory; rcx: its end in
+ * the log, from the log's end; rdx: minus its length, not 0, and the rest afterwards. rax is used,
+ * and flags. */
 void logged_call_emit_copy(struct emitter *e, bool from_log);
 
 /* ---- routine_answered_call.c ---- */
@@ -165,7 +165,7 @@ size_t syscall_emit_unless(struct emitter *e, uint32_t nr);
 /* test dword gs:[syscalls], need: enum syscall_policy. */
 void syscall_emit_test_grant(struct emitter *e, uint32_t need);
 
-/* ecx: what the table says of the descriptor in it; and a comparison with that. rax is used, and
+/* ecx: the table's kind of the descriptor in it; and a comparison with that. rax is used, and
  * flags. */
 void syscall_emit_kind(struct emitter *e);
 void syscall_emit_compare_kind(struct emitter *e, uint8_t kind);

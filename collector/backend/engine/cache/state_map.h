@@ -25,12 +25,14 @@ enum state_flag {
 						      is still to come */
 	/* Of a branch that has been made, all but the jump. Nobody stops there; a task that has
 	   died is told to be where the branch leads. */
-	STATE_MADE = STATE_BETWEEN | STATE_CALLED, /* to pc; where ticks are counted it is not yet
-						      counted */
-	STATE_LEADS = STATE_BETWEEN | STATE_NOTED, /* (ticks) to where r11 says; the count is in
-						      the context; */
-	STATE_LEADS_RCX = STATE_LEADS | STATE_RCX, /* to where rcx says; the count is in r11, */
-	STATE_LEADS_UNCOUNTED = STATE_LEADS_RCX | STATE_CALLED, /* and this one not yet in it */
+	STATE_MADE = STATE_BETWEEN | STATE_CALLED, /* the branch leads to pc; if ticks are counted,
+						      it is not yet counted */
+	STATE_LEADS = STATE_BETWEEN | STATE_NOTED, /* (ticks) it leads to the address in r11; the
+						      count is in the context; */
+	STATE_LEADS_RCX =
+		STATE_LEADS | STATE_RCX, /* it leads to the address in rcx; the count is in r11, */
+	STATE_LEADS_UNCOUNTED =
+		STATE_LEADS_RCX | STATE_CALLED, /* and does not have this branch yet */
 };
 
 struct state_entry {

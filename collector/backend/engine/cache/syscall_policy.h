@@ -21,17 +21,15 @@ enum syscall_policy {
 	POLICY_WRITE = 1 << 3,       /* the kernel writes to the program's memory */
 	POLICY_OPERATION = 1 << 4,   /* it is one of policy_operations */
 	POLICY_CLOSE = 1 << 5,       /* the descriptor is gone behind it */
-	POLICY_COPY = 1 << 6,        /* it gives a descriptor that is what the first argument is */
-	POLICY_WAIT = 1 << 7, /* it may wait: only where nobody else waits for the turn. So may
-				 calls of descriptors of which the table says so */
-	POLICY_ANY =
-		1
-		<< 8, /* with POLICY_DESCRIPTORS: where calls may wait, the descriptor may be any */
-	POLICY_GIVES = 1 << 9,   /* it gives a descriptor whose calls may wait */
-	POLICY_OPENS = 1 << 10,  /* it gives a descriptor of which nothing is known; only what is
-				    opened for reading alone: the other is looked at at once */
-	POLICY_MAPS = 1 << 11,   /* it changes mappings: only such as hold no code before and after
-				    it, and are not the engine's (routine_syscalls.c) */
+	POLICY_COPY = 1 << 6,   /* it gives a duplicate of the descriptor in the first argument */
+	POLICY_WAIT = 1 << 7,   /* it may wait: only where nobody else waits for the turn. The table
+				   of descriptors names those whose calls may wait, too */
+	POLICY_ANY = 1 << 8,    /* with POLICY_DESCRIPTORS: any descriptor, if calls may wait */
+	POLICY_GIVES = 1 << 9,  /* it gives a descriptor whose calls may wait */
+	POLICY_OPENS = 1 << 10, /* it gives a descriptor of an unknown file; only for a file opened
+				   for reading alone: another is looked at at once */
+	POLICY_MAPS = 1 << 11,  /* it changes mappings: only such as hold no code before and after
+				   it, and are not the engine's (routine_syscalls.c) */
 	POLICY_ACTION = 1 << 12, /* it sets what a signal does: not of those that the engine and the
 				    stepper use themselves, or that memory raises */
 	POLICY_FIRST = 1 << 13,  /* only of policy_operations */
@@ -43,11 +41,11 @@ enum syscall_policy {
 	POLICY_TELLS = 1 << 17,  /* of descriptor 2 only where what it writes can be copied
 				    (POLICY_COPIES): the recorder keeps that (last_words.h) */
 	POLICY_COPIES = 1 << 18, /* of no call as such: write(2) may write to descriptor 2 */
-	POLICY_TABLE = 1 << 19,  /* of no call as such: there is a table of descriptors. Where there
-				    is none, only those that are not open are known */
+	POLICY_TABLE = 1 << 19,  /* of no call as such: there is a table of descriptors. Without it
+				    only descriptors that are not open are known */
 	POLICY_MASKS = 1 << 20,  /* it sets the signal mask: likewise, and where none is hidden */
-	POLICY_READS = 1 << 21,  /* of no call as such: of one that failed, what its arguments point
-				    to is read */
+	POLICY_READS = 1 << 21,  /* of no call as such: the memory that a failed call's arguments
+				    point to is read */
 	POLICY_ALL = POLICY_CACHE | POLICY_PATHS | POLICY_DESCRIPTORS | POLICY_WRITE |
 		     POLICY_OPERATION | POLICY_CLOSE | POLICY_COPY | POLICY_WAIT | POLICY_ANY |
 		     POLICY_GIVES | POLICY_OPENS | POLICY_MAPS | POLICY_ACTION | POLICY_PROTECTS |

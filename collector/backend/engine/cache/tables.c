@@ -232,7 +232,7 @@ static bool send_free(const struct tables *t, pid_t tid)
 	if (process_vm_writev(tid, local, TABLE1_BYTES / BT_PAGE, &remote, 1, 0) == TABLE1_BYTES)
 		return true;
 	for (size_t i = 0; sent && i < TABLE1_BYTES / BT_PAGE;
-	     i++) /* where the program has changed what may be written */
+	     i++) /* one by one, for the program has made some pages unwritable */
 		sent = tracee_write(tid, region_address(TABLE1_AT + i * BT_PAGE), page, BT_PAGE);
 	return sent;
 }
@@ -260,7 +260,8 @@ static bool send_some(struct tables *t, pid_t tid, size_t at)
 	}
 	if (process_vm_writev(tid, local, n, remote, n, 0) == (ssize_t)bytes)
 		return true;
-	for (size_t i = 0; i < n; i++) /* where the program has changed what may be written */
+	for (size_t i = 0; i < n;
+	     i++) /* one by one, for the program has made some pages unwritable */
 		if (!tracee_write(tid, (uintptr_t)remote[i].iov_base, local[i].iov_base,
 				  local[i].iov_len))
 			return false;

@@ -5,7 +5,8 @@
  * cache's code alone enters what its searches find in table 2: the tracer only frees it, and
  * entries that are gone. These, and where nothing is shared all changes, are collected and sent
  * with tables_sync(). Entries go, and tables grow, while the tasks of the only space that uses them
- * are stopped. Part of the code cache, and used through it. */
+ * are stopped. They are not lib/hash_table: the cache's code searches them, and tracees have them
+ * mapped. Part of the code cache, and used through it. */
 #ifndef BT_TABLES_H
 #define BT_TABLES_H
 
@@ -27,10 +28,10 @@ struct table_change {
 
 struct tables {
 	uint8_t *shared;          /* the tracer's mapping from SHARED_AT on; NULL: it has none */
-	bool all;                 /* nothing in the tracee is as it should be: everything is sent */
-	uint64_t miss, miss_trap; /* addresses of the routines: what a free entry of table 1 leads
-				     to; the trap */
-	struct table_pair *pairs; /* table 2: what is shared, or a mirror of it */
+	bool all;                 /* the tracee has nothing yet: everything is sent */
+	uint64_t miss, miss_trap; /* addresses of the routines: the target of free entries of table
+				     1; the trap */
+	struct table_pair *pairs; /* table 2: the shared memory, or a mirror of the tracee's */
 	uint32_t bits, count;     /* 2^bits pairs, so many of them not free */
 	struct table_change *changes;
 	uint32_t change_count, change_cap;

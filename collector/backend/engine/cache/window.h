@@ -14,7 +14,7 @@
 
 struct window {
 	uint8_t *bytes; /* the tracer's mapping of it, NULL: private */
-	int areas; /* where tasks run side by side: the memory file, of as many of them as are used
+	int areas; /* if tasks run side by side: descriptor of the memory file with the areas in use
 		      (window_grow()); 0: there is but one window */
 	bool filtered;  /* the program has a system call filter of its own */
 	bool inherited; /* by a fork: the tracee's mapping there is its parent's */

@@ -515,8 +515,9 @@ uint64_t persisted_stamp(const struct processor *processor)
 	who.rorx = processor->rorx;
 	who.fast_loop = processor->fast_loop;
 	if (c)
-		who.routine = content_hash(c->code, c->name)
-				      .first; /* without CPUID's results, which stand behind that */
+		who.routine =
+			content_hash(c->code, c->name)
+				.first; /* CPUID's results stand behind that: they are left out */
 	code_cache_put(c);
 	if (!stat("/proc/self/exe", &exe)) {
 		who.dev = exe.st_dev;

@@ -30,7 +30,7 @@ enum {
 	RANGES = 12,      /* stretches of application code a fragment may be made from */
 	ALL_RANGES = 256, /* and those of a group */
 	RANGE_GAP = 32,   /* stretches that are nearer become one */
-	NUMBERS = 256,    /* of a fragment, that depend on addresses */
+	NUMBERS = 256,    /* most numbers in a fragment's code that depend on addresses */
 	CODE_MAX = 1 << 14,
 	BYTES_ENOUGH = PERSISTED_BYTES / 8 * 5, /* no other fragment then: it might not fit */
 };
@@ -46,7 +46,7 @@ struct made_ranges {
 
 struct number {
 	uint16_t at;
-	uint8_t kind, segment; /* which of the fragment's own */
+	uint8_t kind, segment; /* segment: index among the fragment's */
 };
 
 struct made {
@@ -61,8 +61,8 @@ struct made {
 struct persisted_maker {
 	struct code_cache *caches[2];
 	const struct code_source *source;
-	uint64_t moved;            /* how far the present translation's application code is moved */
-	struct made_ranges ranges; /* that the translation was made from */
+	uint64_t moved; /* distance by which the present translation's application code is moved */
+	struct made_ranges ranges; /* application code that the translation was made from */
 	bool recording;
 	bool unfit; /* too many ranges, or the end of a mapping */
 	/* The fragment at ready, in both caches; 0: none. It has not been taken yet. */

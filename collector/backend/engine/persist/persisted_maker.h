@@ -15,7 +15,7 @@ struct persisted_maker; /* opaque */
  * a fragment ends where one made before begins. */
 struct persisted_wish {
 	uint64_t pc;
-	struct fragment_demand demand; /* that it is to meet */
+	struct fragment_demand demand; /* the demand that the fragment is to meet */
 	bool indirect;
 	bool kept; /* set by persisted_make(): it is in the group */
 };

@@ -164,7 +164,8 @@ struct slice profile_group_at(const struct profile *p, const struct persisted_lo
 {
 	if (t->made && t->size)
 		return slice_of(p->made.data + t->at, t->size);
-	return kept_file_piece(t->more ? &p->more : &p->first, &p->all->window, t->at, t->size);
+	return untrusted_file_piece(t->more ? &p->more : &p->first, &p->all->window, t->at,
+				    t->size);
 }
 
 struct slice profile_group(const struct profile *p, size_t i)
@@ -227,8 +228,8 @@ void profile_put_group(struct profile *p, const size_t *entries, size_t n, struc
 
 static void free_program(struct profile *p)
 {
-	kept_file_close(&p->first);
-	kept_file_close(&p->more);
+	untrusted_file_close(&p->first);
+	untrusted_file_close(&p->more);
 	free(p->files);
 	profile_entries_release(&p->list);
 	free(p->head);
@@ -290,7 +291,7 @@ void profiles_free(struct profiles *h)
 		profile_save(h, p);
 	free_programs(h->programs);
 	free_programs(h->similar);
-	kept_window_release(&h->window);
+	untrusted_window_release(&h->window);
 	free(h);
 }
 

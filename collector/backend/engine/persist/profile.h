@@ -10,7 +10,7 @@
  * second one beside it for what came later. The one that was written last has a name by its
  * interpreter, too, under which those find it that are not known yet. A file that others can write,
  * that is damaged, or that is another btrec's or processor's, is not used. Changes to a file in use
- * do no harm (kept_file.h).
+ * do no harm (untrusted_file.h).
  *
  * Used by engine_space.c, cache_profile.c, cache_learn.c and cache_entry.c. One thread. */
 #ifndef BT_PROFILE_H
@@ -30,7 +30,7 @@ struct profile;  /* opaque */
 
 #define PROFILE_NONE SIZE_MAX
 
-/* No profiles yet. dir: where they are kept, NULL: nowhere; stays the caller's. kind: of the
+/* No profiles yet. dir: the directory of their files, NULL: none; stays the caller's. kind: of the
  * fragments in their groups. stamp: files with another stamp are not used. NULL without memory. */
 struct profiles *profiles_new(const char *dir, struct fragment_kind kind, uint64_t stamp);
 /* Writes new entries and groups to files, where that will save more than it costs. A failure is not

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The profile of a program in their order, found by where they are. */
+/* The entries of a program's profile, in their order, found by their files and offsets. The index
+ * is no lib/hash_table: it is kept in the file, and used as it lies there, so its form must stay.
+ */
 #include <stdlib.h>
 #include <string.h>
 

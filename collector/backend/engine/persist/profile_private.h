@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of a profile, shared by profile.c, profile_entries.c and profile_kept.c, and nobody
+/* The parts of a profile, shared by profile.c, profile_entries.c and profile_store.c, and nobody
  * else. */
 #ifndef BT_PROFILE_PRIVATE_H
 #define BT_PROFILE_PRIVATE_H
 
 #include <sys/stat.h>
 
-#include "collector/backend/engine/persist/kept_file.h"
 #include "collector/backend/engine/persist/persisted_groups.h"
 #include "collector/backend/engine/persist/profile.h"
+#include "collector/backend/engine/persist/untrusted_file.h"
 #include "lib/buf.h"
 #include "lib/build_id.h"
 
@@ -33,7 +33,7 @@ struct profile_file {
 	struct profile_identity id;
 };
 
-_Static_assert(PERSISTED_BYTES <= (int)KEPT_PIECE_MAX, "a group is a piece of a file");
+_Static_assert(PERSISTED_BYTES <= (int)UNTRUSTED_PIECE_MAX, "a group is a piece of a file");
 
 /* Where the group of an entry is. Entries with the same group have the same place. */
 struct persisted_location {
@@ -54,7 +54,7 @@ struct profile {
 	struct profile *next;
 	struct profiles *all;
 	unsigned uses;
-	uint64_t left; /* when its last user left: a count */
+	uint64_t left; /* the time at which its last user left, as a count */
 	struct stat exe;
 	struct profile_file *files;
 	size_t file_count;
@@ -69,7 +69,7 @@ struct profile {
 	char name[2 * BT_BUILD_ID_MAX + 1]; /* of its file: the identity; "": none */
 	char interpreter[2 * BT_BUILD_ID_MAX + 1]; /* its interpreter's name: programs with the same
 						      are similar; "": none */
-	struct kept_file first, more;              /* a new one takes a file's place by rename */
+	struct untrusted_file first, more;         /* a new one takes a file's place by rename */
 	uint8_t *head;   /* of the first one, all but the groups; NULL: there is none */
 	struct buf made; /* groups that are not in the file */
 };
@@ -80,7 +80,7 @@ struct profiles {
 	uint64_t stamp;
 	struct profile *programs;
 	struct profile *similar; /* kept profiles of others, named by their interpreters */
-	struct kept_window window;
+	struct untrusted_window window;
 	size_t made; /* bytes of groups */
 	uint64_t leavings;
 };
@@ -104,7 +104,7 @@ struct slice profile_group_at(const struct profile *p, const struct persisted_lo
 /* Whether the profile can stand in for similar programs. */
 bool profile_can_be_similar(const struct profile *p);
 
-/* ---- profile_kept.c ---- */
+/* ---- profile_store.c ---- */
 
 /* Reads the program's files into p, if there are any. */
 void profile_load(struct profiles *h, struct profile *p);

@@ -223,7 +223,7 @@ void fragment_emit_loop_record(struct translation *t, const struct step *s)
 	fragment_map_state_to(t, t->loop_target, STATE_MADE | STATE_RCX);
 	t->loop_trap = fragment_emit_record(t, t->last_segment, BRANCH_LOG_LOOP,
 					    t->cache->safe_point_record);
-	fragment_map_state_to(t, t->loop_target, 0); /* where the record leaves it */
+	fragment_map_state_to(t, t->loop_target, 0); /* the record has brought the task there */
 }
 
 void fragment_emit_mark(struct translation *t)

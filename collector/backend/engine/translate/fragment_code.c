@@ -367,6 +367,18 @@ static void emit_before_pair(struct translation *t, int i)
 		emit_align_link(&t->out, s->insn.len + 2u);
 }
 
+/* Whether a task near its stop point may have to stop before step i, as the first that begins in
+ * its block. It runs to a block with nothing but straight-line code between, so from the fragment's
+ * beginning, and stops before its first branch. The code before that beginning is not known. */
+static bool begins_block(const struct translation *t, int i)
+{
+	const uint64_t pc = t->steps[i].pc, into = pc % STOP_BLOCK;
+
+	if (!t->cache->counting || t->behind_branch || t->steps[i].insn.class != BT_INSN_PLAIN)
+		return false;
+	return into < (i ? pc - t->steps[i - 1].pc : BT_INSN_MAX);
+}
+
 void fragment_emit_step(struct translation *t, int i)
 {
 	const struct step *s = &t->steps[i];
@@ -383,6 +395,9 @@ void fragment_emit_step(struct translation *t, int i)
 	};
 
 	t->branch_pc = s->pc;
+	if (begins_block(t, i))
+		fragment_stop_at_block(t, s);
+	t->behind_branch |= s->insn.class != BT_INSN_PLAIN;
 	if (i == t->check_at)
 		fragment_emit_safe_point(t, s);
 	if (i == 0 && t->mutable)

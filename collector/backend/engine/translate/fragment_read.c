@@ -371,7 +371,7 @@ static void unroll_rounds(struct translation *t)
 	if (t->mutable || t->ends_outside || last->inlined_jump || count_conditionals(t))
 		return;
 	if (last->insn.class != BT_INSN_JMP &&
-	    !t->cache->predictions.count) /* what it calls does not return, then */
+	    !t->cache->predictions.count) /* a cycle through other branches needs predictions */
 		return;
 	n = t->cache->counting ? 0 : steps_of_cycle(t);
 	rounds = n ? most_rounds(n) : 0;
@@ -542,7 +542,7 @@ static bool needs_safe_point(struct translation *t)
 	t->fragment.passes = d.back;
 	t->fragment.debt = (uint8_t)debt_for(t, d.debt, n);
 	if (!n && (t->mutable ||
-		   leads_nowhere(t))) /* what may change is never superseded while it stays */
+		   leads_nowhere(t))) /* code that may change is never superseded while it stays */
 		t->fragment.debt = (uint8_t)most;
 	return false;
 }

@@ -47,7 +47,7 @@ void fragment_note_origin(struct translation *t)
 
 	if (!t->cache->kind.ticks)
 		return;
-	EMIT_CONTEXT(e, 0, CTX_FROM, 4, 0xc7); /* mov dword [from], where we are */
+	EMIT_CONTEXT(e, 0, CTX_FROM, 4, 0xc7); /* mov dword [from], here */
 	emit_u32(e, here);
 }
 
@@ -100,21 +100,25 @@ void fragment_patch_stop(struct translation *t, const size_t sites[STOP_TESTS])
 			emit_patch(&t->out, sites[i], t->out.base + t->out.len);
 }
 
-void fragment_count_down(struct translation *t, const struct step *s)
+/* rcx becomes a number of the context; the application's goes there. It is before s. */
+static void load_wanted(struct translation *t, const struct step *s, uint32_t at)
 {
-	const uint32_t left = is_conditional(s) ? CTX_TICKS_LEFT : CTX_TRANSFERS_LEFT;
 	struct emitter *e = &t->out;
-	size_t stop, over;
 
 	fragment_bring_bits(t, s);
 	fragment_map_state(t, s, 0, 0);
 	emit_store(e, X86_RCX, CTX_RCX);
 	fragment_map_state(t, s, STATE_RCX, 0);
-	emit_load(e, X86_RCX, left);
-	EMIT(e, 0xe3, 0); /* jrcxz to the stop */
-	stop = e->len;
-	EMIT(e, 0x48, 0x8d, 0x49, 0xff); /* lea rcx, [rcx-1] */
-	emit_store(e, X86_RCX, left);
+	emit_load(e, X86_RCX, at);
+}
+
+/* A jump whose displacement ends at `stop` leads to a stop before s; without it execution goes on.
+ * rcx is the application's in both. */
+static void emit_wanted_stop(struct translation *t, const struct step *s, size_t stop)
+{
+	struct emitter *e = &t->out;
+	size_t over;
+
 	emit_load(e, X86_RCX, CTX_RCX);
 	EMIT(e, 0xeb, 0); /* jmp over the stop */
 	over = e->len;
@@ -125,6 +129,32 @@ void fragment_count_down(struct translation *t, const struct step *s)
 	emit_u8(e, 0xcc);
 	emit_short(e, over, e->len);
 	fragment_map_state(t, s, 0, 0);
+}
+
+void fragment_count_down(struct translation *t, const struct step *s)
+{
+	const uint32_t left = is_conditional(s) ? CTX_TICKS_LEFT : CTX_TRANSFERS_LEFT;
+	struct emitter *e = &t->out;
+	size_t stop;
+
+	load_wanted(t, s, left);
+	EMIT(e, 0xe3, 0); /* jrcxz to the stop */
+	stop = e->len;
+	EMIT(e, 0x48, 0x8d, 0x49, 0xff); /* lea rcx, [rcx-1] */
+	emit_store(e, X86_RCX, left);
+	emit_wanted_stop(t, s, stop);
+}
+
+void fragment_stop_at_block(struct translation *t, const struct step *s)
+{
+	struct emitter *e = &t->out;
+
+	load_wanted(t, s, CTX_STOP_BLOCK);
+	EMIT(e, 0x8d,
+	     0x89); /* lea ecx, [rcx-block]: the lower halves tell blocks of a line apart */
+	emit_u32(e, -(uint32_t)(s->pc & -(uint64_t)STOP_BLOCK));
+	EMIT(e, 0xe3, 0); /* jrcxz to the stop */
+	emit_wanted_stop(t, s, e->len);
 }
 
 uint32_t fragment_emit_entry_stop(struct translation *t)

@@ -25,11 +25,11 @@ struct saved_bytes {
 };
 
 struct saving_insn {
-	uint8_t map, opcode, reg;   /* enum x86_map, and what ModRM.reg is */
+	uint8_t map, opcode, reg;   /* map: enum x86_map; reg: ModRM.reg */
 	struct saved_bytes address; /* with the selector behind it where that is reserved */
-	struct saved_bytes pointers[POINTERS]; /* that and the others; bytes 0: no more */
-	bool masked; /* saves parts: what eax has a bit for, and of it only what is in use;
-			XSTATE_BV says which are there */
+	struct saved_bytes pointers[POINTERS]; /* the address and others; bytes 0: no more */
+	bool masked; /* it saves only parts that have a bit in eax and are in use; XSTATE_BV names
+			them */
 };
 
 /* Where they are in the forms of fnstenv with operands of 32 and 16 bits and of fxsave (Intel SDM

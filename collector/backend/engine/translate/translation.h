@@ -22,7 +22,7 @@ enum {
 	TICKS_DEBT_STEP = 16,
 	FRAGMENT_BYTES = 1 << 15, /* more than any fragment's code can be */
 	COLD_MAX = 2 * FRAGMENT_INSNS,
-	STATE_ENTRIES_MAX = 20 * FRAGMENT_INSNS, /* fxsave relative to rip has the most */
+	STATE_ENTRIES_MAX = 24 * FRAGMENT_INSNS, /* fxsave relative to rip has the most */
 	STOP_TESTS = 3,
 	ROUNDS_MOST = 16,                 /* of a cycle in a fragment */
 	SEEN_MOST = 4,                    /* segments looked at in search of a cycle */
@@ -71,16 +71,14 @@ struct translation {
 	uint64_t page_at;
 	int count;
 	int round; /* the fragment is a cycle of so many steps, some rounds of it; 0: it is not */
-	bool ends_outside; /* behind the last step comes what is not for the cache */
-	uint64_t next;     /* where execution goes on behind the last step, if it is no branch */
+	bool ends_outside; /* the instruction behind the last step is not for the cache */
+	uint64_t next;     /* address to go on at behind the last step, if that is no branch */
 	uint64_t at_pc;    /* of entries behind an instruction */
 	bool mutable;      /* the code compares itself */
 	bool marked;       /* it marks that it has run */
 	bool loops; /* its last branch closes a cycle that would leave no record: it writes one */
-	const struct prediction
-		*supposed;              /* is tried: it counts as one of the cache's. NULL: none */
-	struct segment seen[SEEN_MOST]; /* where one was looked for, in vain: the fragment rests on
-					   that code, too */
+	const struct prediction *supposed; /* tried: it counts as one of the cache's. NULL: none */
+	struct segment seen[SEEN_MOST]; /* code searched in vain: the fragment rests on it, too */
 	int seen_count;
 	uint32_t last_segment;
 	int check_at;     /* the step before which the safe point stands, -1: none */
@@ -90,19 +88,18 @@ struct translation {
 	struct fragment fragment;
 	int cold_count;
 	uint32_t counted_traps[FRAGMENT_INSNS]; /* of the stops before branches that are counted
-						   down to (fragment.counting) */
+						   down to, and at blocks (fragment.counting) */
 	uint64_t counted_pcs[FRAGMENT_INSNS];
 	int counted;
 	uint32_t loop_trap;
 	uint64_t loop_target;
 	uint32_t rounds_trap;            /* of the stop between some of them and others; 0: none */
-	size_t rounds_sites[STOP_TESTS]; /* of the jumps to it, where only ticks are counted */
+	size_t rounds_sites[STOP_TESTS]; /* if only ticks are counted: of the jumps to it */
 	struct missed misses[FRAGMENT_INSNS]; /* of predictions in the rounds */
 	int miss_count;
 	struct literal literals[FRAGMENT_INSNS]; /* return addresses of calls in them */
 	int literal_count;
-	uint64_t lent_near[LENT_COUNT]; /* what LENT_BASE is, what LENT_PREDICTION is the negative
-					   of */
+	uint64_t lent_near[LENT_COUNT]; /* LENT_BASE; LENT_PREDICTION with its sign changed */
 	bool lends;                     /* fragment.lent are lent now */
 	size_t check_site, check_back;  /* of the safe point's cold part; site 0: none */
 	size_t check_behind;            /* behind the instruction that it stands before */
@@ -115,15 +112,16 @@ struct translation {
 	bool shifted;       /* the coming conditional has been counted */
 	int conditionals;   /* so far */
 	uint64_t branch_pc; /* of the branch on the way, or the last instruction */
+	bool behind_branch; /* one has been emitted */
 	struct {
 		int last; /* the step that leads back; 0: no register is lent for a loop
 			     (fragment_loop.c) */
 		unsigned reg;
-		uint64_t base; /* what it holds */
+		uint64_t base; /* the register's value */
 		bool lent;     /* now */
-		size_t again;  /* where the branch back leads */
+		size_t again;  /* offset of the branch back's target */
 	} loop;
-	/* Where no history is kept: */
+	/* If no history is kept: */
 	bool known;    /* a conditional has been executed in the fragment; since then */
 	int transfers; /* ... so many transfers */
 	size_t entry_sites[STOP_TESTS]; /* of the jumps of the indirect entry to where it stops; 0:
@@ -293,6 +291,10 @@ void fragment_count_indirect(struct translation *t, const struct step *s);
 /* Where fragments count (fragment.counting): stops before the branch s when as many as wanted
  * have been made. Flags are kept. */
 void fragment_count_down(struct translation *t, const struct step *s);
+
+/* Likewise: stops before s, the first instruction of a block of code, where that is the block at
+ * which the task is to stop. Flags are kept. */
+void fragment_stop_at_block(struct translation *t, const struct step *s);
 
 /* ecx is r11's bits from 24 to 31: makes those of the conditionals of it, which are not 0 when so
  * many have been counted that it is to stop. */

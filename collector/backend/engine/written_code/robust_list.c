@@ -12,7 +12,7 @@
 enum {
 	WORD = 4,
 	NEAR = 4096,
-	PI = 1, /* in an entry's address: what kind of futex it is of */
+	PI = 1, /* bit 0 of an entry's address: its futex is a PI futex */
 };
 
 /* 0: it has none. False when that cannot be asked. */

@@ -28,10 +28,9 @@ struct watched_page {
 	const uint8_t *bytes; /* the bytes that its fragments, unlinked or not, were made from;
 				 NULL: unknown. Shared by a fork's child and its parent */
 	uint8_t state, prot;  /* enum watch_state; PROT_* as the program has it */
-	uint8_t backoff;      /* how often it was compared lately */
-	uint32_t heat;        /* how often it was opened, halved as time passes */
-	uint64_t heat_time, since,
-		until; /* ns; since: when it was protected; until: when it may be again */
+	uint8_t backoff;      /* number of recent comparisons */
+	uint32_t heat;        /* number of openings, halved as time passes */
+	uint64_t heat_time, since, until; /* ns; since: it is protected; until: it may be again */
 };
 
 struct watch_range {

@@ -15,7 +15,7 @@ enum form_what {
 	FORM_VALID = 1 << 0,
 	FORM_MODRM = 1 << 1,
 	FORM_REG = 1 << 2,        /* ModRM.reg is a general register */
-	FORM_RM = 1 << 3,         /* ModRM.rm is one, where it is no memory */
+	FORM_RM = 1 << 3,         /* ModRM.rm is one, unless it is memory */
 	FORM_BYTE_REG = 1 << 4,   /* these two: of eight bits, so that 4 to 7 are ah, ch, dh and bh
 				     without REX */
 	FORM_BYTE_RM = 1 << 5,    /* (of the register in the opcode, too) */

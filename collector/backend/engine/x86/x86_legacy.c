@@ -14,8 +14,8 @@
 		   [(first) + 4] = {PLAIN | IMM(8), RAX, reads, ALL},                          \
 		   [(first) + 5] = {PLAIN | IMM(Z), RAX, reads, ALL}
 
-/* Something for each condition code: o b z be s p l le, and their opposites; what it reads of the
- * flags. */
+/* Something for each condition code: o b z be s p l le, and their opposites; the flags that it
+ * reads. */
 #define CONDITIONS(first, what)                                                                 \
 	[(first) + 0x0] = {what, 0, OF, 0}, [(first) + 0x1] = {what, 0, OF, 0},                 \
 		   [(first) + 0x2] = {what, 0, CF, 0}, [(first) + 0x3] = {what, 0, CF, 0},      \

@@ -21,7 +21,7 @@
 #ifndef BT_PT_FLOW_H
 #define BT_PT_FLOW_H
 
-#include "hardware/flow.h"
+#include "hardware_decoders/flow.h"
 #include "lib/error.h"
 
 struct pt_flow;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "hardware/flow.h"
+#include "hardware_decoders/flow.h"
 
 #include "lib/insn.h"
 

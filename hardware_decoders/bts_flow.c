@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "hardware/bts_flow.h"
+#include "hardware_decoders/bts_flow.h"
 
 #include <string.h>
 

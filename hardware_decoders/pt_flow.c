@@ -11,7 +11,7 @@
  * Undecodable bytes become a gap, and decoding goes on at the next synchronization point. Each step
  * is paid from a budget, so that no stream takes for ever. When it is used up, run_out() goes on in
  * the newest part, twice at most. */
-#include "hardware/pt_flow.h"
+#include "hardware_decoders/pt_flow.h"
 
 #include <intel-pt.h>
 #include <stdlib.h>
@@ -65,12 +65,12 @@ struct pt_flow {
 	bool pending;
 	struct bt_branch branch;
 	uint64_t behind; /* the instruction behind it */
-	bool trap;       /* it is none of ours: an int3, for one, that leads into the kernel */
+	bool trap;       /* it leads into the kernel, as an int3 does: no branch of user code */
 	uint64_t budget, spent, quiet;
-	unsigned reserves; /* how often the budget was used up */
+	unsigned reserves; /* times that the budget was used up */
 	bool ran_out;
 	uint64_t event_tsc; /* of the event that is being taken, 0: none is, or it has no time */
-	int gap;            /* the reason + 1 of the item before, where that is a gap */
+	int gap;            /* the reason + 1 of the item before, if that is a gap */
 	struct flow_item queue[QUEUE];
 	unsigned first, count;
 };

@@ -27,7 +27,7 @@ struct flow_item {
 	uint64_t time; /* of ARRIVE and DEPART: ns */
 	uint32_t cpu;
 	bool preempted;    /* of DEPART: it could have run on */
-	uint64_t addr;     /* of a gap: where decoding stood, 0: unknown */
+	uint64_t addr;     /* of a gap: the address that decoding had reached, 0: unknown */
 	const char *cause; /* of a gap: in words, or NULL */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/backend/engine/persist/kept_file.h"
+#include "collector/backend/engine/persist/untrusted_file.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -10,22 +10,22 @@
 
 enum {
 	QUARTERS = 2,      /* of all descriptors: caches have some, too, and need them more */
-	AHEAD = 1 << 14,   /* bytes that are read at once where they are wanted one after the other:
-			      they are in the nearest cache when they are */
-	GAP_MAX = 1 << 11, /* that nobody wanted between two pieces of which the second still comes
-			      after the first */
+	AHEAD = 1 << 14,   /* bytes read at once if pieces are wanted one after the other: so many
+			      stay in the nearest cache */
+	GAP_MAX = 1 << 11, /* unwanted bytes between two pieces that still count as one after the
+			      other */
 };
 
-bool kept_file_open(struct kept_file *f, int dir, const char *name, size_t max)
+bool untrusted_file_open(struct untrusted_file *f, int dir, const char *name, size_t max)
 {
 	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct stat st;
 
-	*f = (struct kept_file){.fd = -1};
+	*f = (struct untrusted_file){.fd = -1};
 	if (fd >= 0 && limits_has_spare(fd, QUARTERS) && !fstat(fd, &st) && S_ISREG(st.st_mode) &&
 	    st.st_uid == geteuid() && !(st.st_mode & (S_IWGRP | S_IWOTH)) && st.st_size > 0 &&
 	    (uint64_t)st.st_size <= max) {
-		*f = (struct kept_file){.fd = fd, .size = (size_t)st.st_size};
+		*f = (struct untrusted_file){.fd = fd, .size = (size_t)st.st_size};
 		return true;
 	}
 	if (fd >= 0)
@@ -33,11 +33,11 @@ bool kept_file_open(struct kept_file *f, int dir, const char *name, size_t max)
 	return false;
 }
 
-void kept_file_close(struct kept_file *f)
+void untrusted_file_close(struct untrusted_file *f)
 {
 	if (f->fd >= 0)
 		close(f->fd);
-	*f = (struct kept_file){.fd = -1};
+	*f = (struct untrusted_file){.fd = -1};
 }
 
 /* How many of at most n bytes are there. */
@@ -51,31 +51,32 @@ static size_t read_file_at(int fd, size_t at, uint8_t *bytes, size_t n)
 	return done;
 }
 
-bool kept_file_read(const struct kept_file *f, size_t at, void *bytes, size_t n)
+bool untrusted_file_read(const struct untrusted_file *f, size_t at, void *bytes, size_t n)
 {
 	return f->fd >= 0 && read_file_at(f->fd, at, bytes, n) == n;
 }
 
-static bool window_holds(const struct kept_window *w, int fd, size_t at, size_t n)
+static bool window_holds(const struct untrusted_window *w, int fd, size_t at, size_t n)
 {
 	return w->len && w->fd == fd && at >= w->at && at - w->at <= w->len &&
 	       n <= w->len - (at - w->at);
 }
 
 /* Whether what follows is likely to be wanted, too. */
-static bool reads_sequentially(const struct kept_window *w, int fd, size_t at)
+static bool reads_sequentially(const struct untrusted_window *w, int fd, size_t at)
 {
 	return w->len && w->fd == fd && at >= w->at && at - w->at <= w->len + GAP_MAX;
 }
 
-struct slice kept_file_piece(const struct kept_file *f, struct kept_window *w, size_t at, size_t n)
+struct slice untrusted_file_piece(const struct untrusted_file *f, struct untrusted_window *w,
+				  size_t at, size_t n)
 {
 	size_t wanted = reads_sequentially(w, f->fd, at) && n < AHEAD ? AHEAD : n;
 
-	if (f->fd < 0 || !n || n > KEPT_PIECE_MAX)
+	if (f->fd < 0 || !n || n > UNTRUSTED_PIECE_MAX)
 		return slice_of(NULL, 0);
 	if (!window_holds(w, f->fd, at, n)) {
-		if (!w->bytes && !(w->bytes = malloc(KEPT_PIECE_MAX)))
+		if (!w->bytes && !(w->bytes = malloc(UNTRUSTED_PIECE_MAX)))
 			return slice_of(NULL, 0);
 		w->fd = f->fd;
 		w->at = at;
@@ -85,8 +86,8 @@ struct slice kept_file_piece(const struct kept_file *f, struct kept_window *w, s
 					     : slice_of(NULL, 0);
 }
 
-void kept_window_release(struct kept_window *w)
+void untrusted_window_release(struct untrusted_window *w)
 {
 	free(w->bytes);
-	*w = (struct kept_window){0};
+	*w = (struct untrusted_window){0};
 }

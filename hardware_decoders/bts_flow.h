@@ -14,7 +14,7 @@
 #ifndef BT_BTS_FLOW_H
 #define BT_BTS_FLOW_H
 
-#include "hardware/flow.h"
+#include "hardware_decoders/flow.h"
 #include "lib/slice.h"
 
 enum {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/record/start_place.h"
+#include "collector/record/start_location.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -96,7 +96,7 @@ struct name_search {
 	void *arg;
 };
 
-/* Parts that compilers split off are no place where a function begins. Returns whether to go on. */
+/* Parts that compilers split off are no beginning of a function. Returns whether to go on. */
 static bool try_symbol(const struct name_search *s, const char *symbol, uint64_t value)
 {
 	char *plain;
@@ -170,7 +170,7 @@ static bool parse_address(const char *where, uint64_t *value)
 	return *where >= '0' && *where <= '9' && !*end && !errno;
 }
 
-bool start_place_is_one(const char *where)
+bool start_location_is_valid(const char *where)
 {
 	uint64_t value;
 
@@ -240,20 +240,20 @@ static uint64_t resolve_in(const struct mapping *m, pid_t pid, const char *where
 	return addr;
 }
 
-enum start_place_kind start_place_in_file(const char *path, const char *where,
-					  bool (*found)(void *arg, const char *name,
-							uint64_t value),
-					  void *arg)
+enum start_location_kind start_location_in_file(const char *path, const char *where,
+						bool (*found)(void *arg, const char *name,
+							      uint64_t value),
+						void *arg)
 {
 	struct name_search s = {.pattern = where, .found = found, .arg = arg};
-	enum start_place_kind kind = START_PLACE_PATTERN;
+	enum start_location_kind kind = START_LOCATION_PATTERN;
 	int fd;
 	Elf *elf = open_elf(path, &fd);
 
 	if (!elf)
-		return START_PLACE_NO_FILE;
+		return START_LOCATION_NO_FILE;
 	if (find_exactly(elf, where))
-		kind = START_PLACE_EXACT;
+		kind = START_LOCATION_EXACT;
 	else
 		search_functions(elf, &s);
 	elf_end(elf);
@@ -283,7 +283,7 @@ static uint64_t resolve_place(const struct address_space *space, pid_t pid, cons
 	return addr;
 }
 
-uint64_t start_place_resolve(const struct address_space *space, pid_t pid, const char *where)
+uint64_t start_location_resolve(const struct address_space *space, pid_t pid, const char *where)
 {
 	uint64_t addr = resolve_place(space, pid, where, false);
 	bool number = *where >= '0' && *where <= '9';
@@ -291,7 +291,7 @@ uint64_t start_place_resolve(const struct address_space *space, pid_t pid, const
 	return addr || number ? addr : resolve_place(space, pid, where, true);
 }
 
-bool start_place_insert(struct address_space *space, pid_t tid, uint64_t addr)
+bool start_location_insert(struct address_space *space, pid_t tid, uint64_t addr)
 {
 	if (!addr || tracee_read(tid, addr, &space->from_byte, 1) != 1 ||
 	    !tracee_write(tid, addr, &int3, 1))
@@ -300,12 +300,12 @@ bool start_place_insert(struct address_space *space, pid_t tid, uint64_t addr)
 	return true;
 }
 
-bool start_place_disarm(struct address_space *space, pid_t tid)
+bool start_location_disarm(struct address_space *space, pid_t tid)
 {
 	return tracee_write(tid, space->from_addr, &space->from_byte, 1);
 }
 
-bool start_place_arm_again(struct address_space *space, pid_t tid)
+bool start_location_arm_again(struct address_space *space, pid_t tid)
 {
 	return tracee_write(tid, space->from_addr, &int3, 1);
 }

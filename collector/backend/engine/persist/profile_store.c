@@ -200,16 +200,16 @@ static bool is_whole(const uint8_t *head, size_t len, size_t size)
 }
 
 /* Reads a file's head, for the caller to free. NULL: there is none, or it is damaged. */
-static uint8_t *read_head(const struct kept_file *f)
+static uint8_t *read_head(const struct untrusted_file *f)
 {
 	struct stored st;
 	uint8_t *head;
 
-	if (!kept_file_read(f, 0, &st, sizeof st) || !head_makes_sense(&st, f->size))
+	if (!untrusted_file_read(f, 0, &st, sizeof st) || !head_makes_sense(&st, f->size))
 		return NULL;
 	head = malloc(st.groups_at);
-	if (!head ||
-	    (kept_file_read(f, 0, head, st.groups_at) && is_whole(head, st.groups_at, f->size)))
+	if (!head || (untrusted_file_read(f, 0, head, st.groups_at) &&
+		      is_whole(head, st.groups_at, f->size)))
 		return head;
 	free(head);
 	return NULL;
@@ -290,13 +290,13 @@ static void load_first(struct profiles *h, struct profile *p, int dir, const cha
 	struct file_name name = name_of(p, suffix);
 	uint8_t *head;
 
-	if (!kept_file_open(&p->first, dir, name.text, FILE_SIZE_MAX))
+	if (!untrusted_file_open(&p->first, dir, name.text, FILE_SIZE_MAX))
 		return;
 	head = read_head(&p->first);
 	if (head && use_first(h, p, head))
 		return;
 	free(head);
-	kept_file_close(&p->first);
+	untrusted_file_close(&p->first);
 	p->changed = true; /* another takes its place */
 }
 
@@ -305,11 +305,11 @@ static void load_more(struct profile *p, int dir)
 	struct file_name name = name_of(p, second);
 	uint8_t *head;
 
-	if (!kept_file_open(&p->more, dir, name.text, FILE_SIZE_MAX))
+	if (!untrusted_file_open(&p->more, dir, name.text, FILE_SIZE_MAX))
 		return;
 	head = read_head(&p->more);
 	if (!head || !use_more(p, head))
-		kept_file_close(&p->more);
+		untrusted_file_close(&p->more);
 	free(head);
 }
 
@@ -334,7 +334,7 @@ void profile_load_similar(struct profiles *h, struct profile *p)
 	if (dir < 0)
 		return;
 	load_first(h, p, dir, of_similar);
-	kept_file_close(&p->first); /* its groups are not used */
+	untrusted_file_close(&p->first); /* its groups are not used */
 	close(dir);
 }
 
