@@ -14,8 +14,8 @@ STARTS = ["rax", "rsi", "r8", "r12", "rip"] # of the lines of registers, which a
 COMPARED = 0x10100 # of eflags all but TF and RF
 
 
-def replay(trace, *options, **settings):
-    return execute([BTREC, "replay", *map(str, options), trace], cwd="/", **settings)
+def replay(trace, *options):
+    return execute([BTREC, "replay", *map(str, options), trace], cwd="/")
 
 
 def found_at(trace, where, *options):
@@ -287,10 +287,10 @@ def at_events():
     equal(found_at(result.trace, decimal)["point"], found_at(result.trace, rows[0]["seq"])["point"], "point of event %d in decimal" % decimal)
 
 
-def window(trace, stretch, *options, status=0, **settings):
+def window(trace, stretch, *options, status=0):
     """The trace of a stretch."""
     made = fresh("window")
-    result = replay(trace, "-q", "--no-output", "--window", stretch, "-o", made, *options, **settings)
+    result = replay(trace, "-q", "--no-output", "--window", stretch, "-o", made, *options)
     equal((result.status, result.out), (status, b""), "status and output of --window %s (%s)" % (stretch, result.err.decode(errors="replace")))
     return made
 
@@ -343,7 +343,7 @@ def same_window(argv, backends, status=None):
     recorded = recorded[max([n for n, row in enumerate(recorded) if row[2] == "gap"], default=-1) + 1:]
     check(len(recorded) > 50, "only %d branches" % len(recorded))
     for backend in backends:
-        made = window(result.trace, "%s..crash" % ("@%d" % (recorded[0][1] - 10) if recorded[0][1] > 10 else ""), "--backend", backend, setup=small_stack)
+        made = window(result.trace, "%s..crash" % ("@%d" % (recorded[0][1] - 10) if recorded[0][1] > 10 else ""), "--backend", backend)
         found = branches(made)
         shutil.rmtree(made)
         for n in range(1, len(recorded) + 1):
