@@ -48,6 +48,7 @@ enum missing_what {
 	MISSING_KEPT,    /* the trace's own symbols are damaged */
 	MISSING_VOUCHED, /* nothing but the user's word says that the file is the one that ran */
 	MISSING_REFUSED, /* the file is not there; what the user names instead is another one */
+	MISSING_SLOW,    /* it is a copy in the trace, and these copies take too long to read */
 };
 
 struct missing_module {

@@ -53,8 +53,8 @@ static bool add_chunks(struct input *in, uint64_t *unpacked)
 		if ((!packed && control > 2) || !take(in, sizes, packed ? sizeof sizes : 2))
 			return false;
 		*unpacked += 1 + number(sizes) + (packed ? (control & UINT32_C(0x1f)) << 16 : 0);
-		if (!skip(in, packed ? 1 + number(sizes + 2) + (control >= 0xc0)
-				     : 1 + number(sizes)))
+		if (!skip(in,
+			  packed ? 1 + number(sizes + 2) + (control >= 0xc0) : 1 + number(sizes)))
 			return false;
 	}
 	return false;

@@ -39,10 +39,9 @@ struct program {
 
 static bool is_mapped(const struct program *p, const Elf64_Phdr *h)
 {
-	return h->p_type == PT_LOAD && h->p_flags & PF_X && h->p_offset < p->size &&
-	       h->p_filesz && h->p_filesz <= p->size - h->p_offset &&
-	       h->p_filesz < SEGMENT_MOST && h->p_vaddr < UINT64_C(1) << 40 &&
-	       h->p_vaddr % BT_PAGE == h->p_offset % BT_PAGE;
+	return h->p_type == PT_LOAD && h->p_flags & PF_X && h->p_offset < p->size && h->p_filesz &&
+	       h->p_filesz <= p->size - h->p_offset && h->p_filesz < SEGMENT_MOST &&
+	       h->p_vaddr < UINT64_C(1) << 40 && h->p_vaddr % BT_PAGE == h->p_offset % BT_PAGE;
 }
 
 static void read_program(struct program *p, const uint8_t *data, size_t size)
@@ -84,23 +83,21 @@ static void add_segment(struct buf *events, struct buf *objects, const struct pr
 	memcpy(bytes, p->bytes + offset, left < sizeof bytes ? left : sizeof bytes);
 	page.bytes = slice_of(bytes, sizeof bytes);
 	bt_record_encode(objects, BT_RECORD_OBJECT, &page);
-	bt_record_encode(events, BT_RECORD_MAP,
-			 &(struct bt_record_map){
-				 .seq = 10 + 2 * i,
-				 .space = 1,
-				 .epoch = 1,
-				 .start = start,
-				 .end = page_up(p->moved + h->p_vaddr + h->p_filesz),
-				 .offset = offset,
-				 .prot = 5,
-				 .path = bt_str(path)});
+	bt_record_encode(
+		events, BT_RECORD_MAP,
+		&(struct bt_record_map){.seq = 10 + 2 * i,
+					.space = 1,
+					.epoch = 1,
+					.start = start,
+					.end = page_up(p->moved + h->p_vaddr + h->p_filesz),
+					.offset = offset,
+					.prot = 5,
+					.path = bt_str(path)});
 	/* It proves that the file is what ran. */
-	bt_record_encode(events, BT_RECORD_CODE,
-			 &(struct bt_record_code){.seq = 11 + 2 * i,
-						  .space = 1,
-						  .epoch = 1,
-						  .addr = start,
-						  .object = i + 1});
+	bt_record_encode(
+		events, BT_RECORD_CODE,
+		&(struct bt_record_code){
+			.seq = 11 + 2 * i, .space = 1, .epoch = 1, .addr = start, .object = i + 1});
 }
 
 /* Words that are addresses of code, or of the stack. */
@@ -349,9 +346,9 @@ static struct part choose_part(struct dice *d, const uint8_t *data, size_t size)
 /* Fields are numbers of 1 to 8 bytes, or of LEB128. */
 static void change_field(struct dice *d, uint8_t *at, size_t room, size_t of_part)
 {
-	static const uint64_t odd[] = {0,          1,          0x7f,       0x80,     0xff,
-				       0xfff0,     0xffff,     0x7fffffff, 0x80000000,
-				       0xffffffff, UINT64_MAX, INT64_MAX,  1ull << 40};
+	static const uint64_t odd[] = {0,          1,         0x7f,       0x80,       0xff,
+				       0xfff0,     0xffff,    0x7fffffff, 0x80000000, 0xffffffff,
+				       UINT64_MAX, INT64_MAX, 1ull << 40};
 	static const size_t widths[] = {1, 1, 1, 2, 4, 8};
 	size_t width = widths[roll(d, ARRAY_SIZE(widths))];
 	uint64_t value = 0;

@@ -13,15 +13,15 @@
  * 0x20000 bytes in 3; then a packed one with properties, of 0x101 bytes in 2. Block headers, sums
  * and packed bytes are not looked at. */
 static const uint8_t good[] = {
-	0xfd, '7',  'z',  'X',  'Z',  0,    0, 1, 9, 9, 9, 9, /* header of the stream */
-	1,    9,    9,    9,    9,    9,    9, 9,             /* header of a block */
-	1,    0,    4,    'h',  'e',  'l',  'l', 'o',         /* stored */
-	0x81, 0xff, 0xff, 0,    2,    9,    9, 9,             /* packed */
-	0,    0,    0,    0,    9,    9,    9, 9,             /* end, padding, check */
-	1,    9,    9,    9,    9,    9,    9, 9,             /* header of another block */
-	0xe0, 1,    0,    0,    1,    9,    9, 9,    0,       /* with properties; end */
-	0,    0,    0,    9,    9,    9,    9,                /* padding, check */
-	0,                                                    /* the index */
+	0xfd, '7',  'z',  'X', 'Z', 0,   0,   1,   9, 9, 9, 9, /* header of the stream */
+	1,    9,    9,    9,   9,   9,   9,   9,               /* header of a block */
+	1,    0,    4,    'h', 'e', 'l', 'l', 'o',             /* stored */
+	0x81, 0xff, 0xff, 0,   2,   9,   9,   9,               /* packed */
+	0,    0,    0,    0,   9,   9,   9,   9,               /* end, padding, check */
+	1,    9,    9,    9,   9,   9,   9,   9,               /* header of another block */
+	0xe0, 1,    0,    0,   1,   9,   9,   9,   0,          /* with properties; end */
+	0,    0,    0,    9,   9,   9,   9,                    /* padding, check */
+	0,                                                     /* the index */
 };
 
 enum {
