@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* How long libdw has worked on files of a stranger's trace, in processor time of this process. A
- * small file can keep it busy for hours: unwind information of 7 KB asks for gigabytes of registers
+ * small file can keep it busy for long: unwind information of 7 KB asks for gigabytes of registers
  * in each frame. Nothing interrupts libdw; but each of its functions ends, and when they have taken
  * too long together, no more are called. Used by symbols, through images, units and values. */
 #ifndef BT_STRANGE_TIME_H
