@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/personality.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -235,6 +236,14 @@ static bool is_kernels(const struct mapping *m)
 	return !strncmp(m->path, "[v", 2); /* vdso, vvar, vvar_vclock, vsyscall */
 }
 
+/* How large the task's stack may become, in bytes; 0: it is not known. */
+static uint64_t stack_limit(const struct task *task)
+{
+	struct rlimit limit;
+
+	return prlimit(task->host_tid, RLIMIT_STACK, NULL, &limit) ? 0 : limit.rlim_cur;
+}
+
 /* False when the mappings cannot be read. */
 static bool put_world(struct replay_log *l, const struct task *task)
 {
@@ -244,11 +253,13 @@ static bool put_world(struct replay_log *l, const struct task *task)
 		return false;
 	for (size_t i = 0; i < all.count; i++) {
 		const struct mapping *m = &all.maps[i];
+		const bool grows = !strcmp(m->path, "[stack]");
 		const struct log_shape shape = {.what = BT_SHAPE_MAP,
 						.start = m->start,
 						.end = m->end,
+						.from = grows ? stack_limit(task) : 0,
 						.prot = m->prot,
-						.grows = !strcmp(m->path, "[stack]"),
+						.grows = grows,
 						.has_content = true,
 						.dev = m->dev,
 						.ino = m->ino,

@@ -91,6 +91,31 @@ def killed():
     check(b"killed by SIGSEGV" in said.err, said.err)
 
 
+USES_UP_ITS_STACK = r"""
+#include <stdio.h>
+static int deeper(int n) { volatile char room[1000]; room[n % 1000] = 1; return deeper(n + 1) + room[0]; }
+int main(void) { puts("begins"); fflush(stdout); return deeper(0); }
+"""
+
+
+@case("a stack that is used up, under another limit (ulimit -s) than the replay has: less, more, set before the program is executed")
+def stack_used_up():
+    program = os.path.join(fresh_dir("stack"), "program")
+    with open(program + ".c", "w") as file:
+        file.write(USES_UP_ITS_STACK)
+    equal(subprocess.run([*CC, "-O0", "-static", program + ".c", "-o", program], stderr=subprocess.DEVNULL).returncode, 0, "status of the compiler")
+    soft, hard = resource.getrlimit(resource.RLIMIT_STACK)
+    larger = 3 * soft if soft != resource.RLIM_INFINITY else 24 << 20
+    for argv, limit in ([program], 256 << 10), ([program], larger), (["sh", "-c", "ulimit -s 512; exec " + program], soft):
+        if limit > hard >= 0:
+            continue
+        result = record(argv, ["--replayable", "--quiet"], setup=lambda: resource.setrlimit(resource.RLIMIT_STACK, (limit, hard)))
+        equal(result.status, -signal.SIGSEGV, "end of the program")
+        same(result)
+        if limit < larger: # a long way for the stepper
+            same(result, "--backend", "step")
+
+
 # How often a program is killed in the midst of calls.
 KILLS = 10
 
