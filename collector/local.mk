@@ -2,6 +2,7 @@ noinst_LIBRARIES += collector/libcollector.a
 collector_libcollector_a_SOURCES = \
 	collector/tracee/signal_frame.c collector/tracee/signal_frame.h \
 	collector/tracee/call_memory.c collector/tracee/call_memory.h \
+	collector/tracee/output_files.c collector/tracee/output_files.h \
 	collector/tracee/tracee.c collector/tracee/tracee.h \
 	collector/tracee/tracee_inject.c collector/tracee/tracee_private.h collector/tracee/tracee_status.c \
 	collector/tracee/wait_event.c collector/tracee/wait_event.h \

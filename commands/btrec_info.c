@@ -249,6 +249,10 @@ static void print_replayable(const struct model *m, const struct log_digest *d)
 	}
 	putchar('\n');
 	print_memory(d);
+	if (d->unseen)
+		printf("%-12s%" PRIu64 " bytes of the program's output, which went past its memory "
+		       "(splice): a replay does not repeat them\n",
+		       "unseen", d->unseen);
 	print_log(d);
 }
 

@@ -320,6 +320,9 @@ static void say_end(const struct question *q, const struct replaying *r)
 	else
 		say("replayed %s: %llu events, up to where its log ends: %s", trace,
 		    (unsigned long long)r->events, r->log.now.reason);
+	if (r->unseen && !q->args->no_output)
+		say("note: %llu bytes of its output are not in the log (splice), and not repeated",
+		    (unsigned long long)r->unseen);
 	if (*q->window_path)
 		say("its branches up to there: btview %s", q->window_word);
 }

@@ -66,6 +66,9 @@ static void add_record(struct log_digest *d, const struct bt_record *rec, uint64
 	case BT_RECORD_LOG_STATE:
 		d->registers += sizeof rec->u.log_state.regs + rec->u.log_state.extended.len;
 		break;
+	case BT_RECORD_LOG_UNSEEN:
+		d->unseen += rec->u.log_unseen.count;
+		break;
 	case BT_RECORD_LOG_CALLS:
 		add_calls(d, &rec->u.log_calls);
 		break;

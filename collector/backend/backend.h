@@ -61,6 +61,7 @@ enum backend_reach {
 };
 
 struct backend;
+struct output_file;
 struct pmu;
 
 /* Calls whose outcome is known before a task makes them: those of a replay. A backend may answer
@@ -193,9 +194,8 @@ struct backend {
 	bool several;  /* there has been more than one task: a log has ended */
 	bool answered; /* a log is replayed: the session answers each call, and no call of the
 			  vsyscall page is made */
-	const struct stat *streams; /* with a log: the files whose writes give the two stops,
-				       st_mode 0: none; NULL: all calls do */
-	unsigned stream_count;
+	const struct output_file *outputs; /* with a log: the files whose writes give the two
+					      stops (output_files.h); NULL: all calls do */
 	struct answered_calls answers;
 	bool ticks; /* from the next time on that a task runs: ticks and transfers are counted,
 		       branches are not recorded. Of backends that can */

@@ -97,10 +97,8 @@ void recording_on_program(struct session *session, struct supervisor *sup, struc
 	struct recording *r = recording_of(session);
 
 	replay_log_program(&r->log, task);
-	if (r->options.replayable) {
-		sup->backend.streams = r->log.outputs.streams;
-		sup->backend.stream_count = LOG_STREAMS;
-	}
+	if (r->options.replayable)
+		sup->backend.outputs = r->log.outputs.files;
 	if (!r->options.from || r->from_reached)
 		return;
 	task->native = true;

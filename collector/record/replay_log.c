@@ -95,6 +95,7 @@ void replay_log_release(struct replay_log *l)
 	memory_copy_release(&l->before);
 	log_content_release(&l->content);
 	guarded_pages_release(&l->guards);
+	log_outputs_release(&l->outputs);
 	buf_release(&l->calls);
 	free(l->room);
 	l->room = NULL;
@@ -431,6 +432,7 @@ void replay_log_syscall_enter(struct replay_log *l, struct task *task)
 	l->file = mapped_file_call_enter(task->host_tid, &task->syscall,
 					 &task->process->space->mappings);
 	log_content_enter(&l->content, task->host_tid, &task->syscall);
+	log_outputs_enter(&l->outputs, task->host_tid, &task->syscall);
 	l->compares = writes_more(l, task);
 	if (l->compares && !memory_copy_take(&l->before, task->host_tid, l->compares,
 					     l->file.change == MAPPED_FILE_ANY))
@@ -638,7 +640,7 @@ static uint64_t put_effects_of_made(struct replay_log *l, const struct task *tas
 			return 0;
 		put_shapes(l, task, &made, call->result);
 	}
-	if (!call->output.stream || call->output.stream >= LOG_STREAMS ||
+	if (!call->output.stream || call->output.stream >= OUTPUT_FILES ||
 	    call_has_failed(call->result) || !output.bytes.len)
 		return 0;
 	write_record(l, BT_RECORD_LOG_OUTPUT, &output);

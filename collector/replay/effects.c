@@ -79,6 +79,10 @@ enum host_result effect_apply(struct replaying *r, struct task *task, const stru
 
 	if (e->kind == BT_RECORD_LOG_SHAPE && e->u.shape.shared && !r->shared_at)
 		r->shared_at = e->u.shape.start;
+	if (e->kind == BT_RECORD_LOG_UNSEEN) {
+		r->unseen += e->u.unseen.count;
+		return HOST_DONE;
+	}
 	if (e->kind == BT_RECORD_LOG_SHAPE)
 		return apply_shape(task, &e->u.shape);
 	ok = e->kind == BT_RECORD_LOG_DATA ? apply_data(r, task, e) : apply_state(r, task, e);

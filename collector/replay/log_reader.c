@@ -108,6 +108,8 @@ static bool take_effect(struct log_item *item, uint64_t most, const struct bt_re
 		e->u.shape = rec->u.log_shape;
 	else if (rec->kind == BT_RECORD_LOG_STATE)
 		e->u.state = rec->u.log_state;
+	else if (rec->kind == BT_RECORD_LOG_UNSEEN)
+		e->u.unseen = rec->u.log_unseen;
 	else
 		e->u.output = rec->u.log_output;
 	bytes = bytes_of(e);
@@ -191,6 +193,7 @@ static void read_item(struct log_reader *l, struct log_item *item)
 		case BT_RECORD_LOG_SHAPE:
 		case BT_RECORD_LOG_STATE:
 		case BT_RECORD_LOG_OUTPUT:
+		case BT_RECORD_LOG_UNSEEN:
 			if (take_effect(item, l->most, &rec))
 				break;
 			(void)ends_full(item);

@@ -67,6 +67,7 @@ struct replaying {
 	size_t place;       /* the next of options.places; place_count: it was at all of them */
 	bool passed;        /* that one: the task was never there */
 	int unwritten;      /* errno of the first output that could not be repeated; 0: all was */
+	uint64_t unseen;    /* bytes of output that the log does not have */
 	uint64_t shared_at; /* memory that others may have written to in the recording; 0: none */
 	struct divergence divergence;
 	struct bt_error failure; /* code 0: none. What stood in the way */

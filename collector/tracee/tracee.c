@@ -455,17 +455,24 @@ uint64_t tracee_restarted_call(const struct bt_regs *regs, uint64_t result)
 	return result == (uint64_t)-ERESTART_LAST ? SYS_restart_syscall : regs->orig_rax;
 }
 
-bool tracee_socket_option(pid_t pid, int there, int option, void *value, size_t size)
+int tracee_copy_descriptor(pid_t pid, int there)
 {
 	int process = (int)syscall(SYS_pidfd_open, pid, 0),
 	    here = (int)syscall(SYS_pidfd_getfd, process, there, 0);
+
+	if (process >= 0)
+		close(process);
+	return here;
+}
+
+bool tracee_socket_option(pid_t pid, int there, int option, void *value, size_t size)
+{
+	int here = tracee_copy_descriptor(pid, there);
 	socklen_t len = (socklen_t)size;
 	bool known = !getsockopt(here, SOL_SOCKET, option, value, &len);
 
 	if (here >= 0)
 		close(here);
-	if (process >= 0)
-		close(process);
 	return known;
 }
 

@@ -191,6 +191,10 @@ uint64_t tracee_restarted_call(const struct bt_regs *regs, uint64_t result);
  * restarts it unless a handler is entered. */
 void tracee_restart(struct bt_regs *regs);
 
+/* A copy of the process's descriptor, with the same open file description (pidfd_getfd(2),
+ * Linux 5.6), for the caller to close. pid: of its first thread. -1: it cannot be had. */
+int tracee_copy_descriptor(pid_t pid, int there);
+
 /* Reads an option of level SOL_SOCKET (getsockopt(2)) of the process's descriptor `there`. False,
  * with *value as it was, if that is no socket or cannot be had (pidfd_getfd(2), Linux 5.6). */
 bool tracee_socket_option(pid_t pid, int there, int option, void *value, size_t size);

@@ -5,6 +5,7 @@
 import collections
 import random
 import resource
+import socket
 import threading
 
 from replays import *
@@ -356,11 +357,48 @@ def unwritten():
         equal((file.read() == result.out, replay.wait()), (True, 0), "all of it came, and the status")
 
 
-@case("what a program gives to the pipe of its standard output without a write (vmsplice) is repeated")
+@case("what a program gives to its standard output without a write (vmsplice, splice, tee, messages) is repeated")
 def spliced():
-    result = recorded([build("splices_out.c", *STATIC)])
+    program = build("splices_out.c", *STATIC)
+    result = recorded([program, "memory"])
     equal(result.out, b"first\nspliced, second piece\nlast\n", "what it prints")
     same(result)
+    result = recorded([program, "pipe"])
+    equal(result.out, b"first\none, two, two, three\n" + 20000 * b"m" + b"last\n", "what it prints")
+    same(result)
+    check(b"unseen" not in execute([BTREC, "info", result.trace]).out, "that something is not repeated is said")
+    here, there = socket.socketpair()
+    trace = fresh("trace")
+    with there:
+        process = subprocess.Popen([BTREC, "run", "-q", "--replayable", "-o", trace, program, "messages"], stdout=there)
+    with here, here.makefile("rb") as file:
+        out = file.read()
+    equal((process.wait(60), out), (0, b"first\nsent\na message of two\nsecond\nthird\nlast\n"), "status, and what it sends")
+    again = replayed(trace, "-q")
+    equal((again.status, again.out), (0, out), "status and output of the replay")
+
+
+@case("output that the recorder does not see is counted, and said")
+def unseen():
+    result = recorded([build("splices_out.c", *STATIC), "socket"])
+    equal(result.out, b"first\nunseen\nlast\n", "what it prints")
+    again = replayed(result.trace)
+    equal((again.status, again.out), (0, b"first\nlast\n"), "status and output of the replay")
+    check(b"note: 7 bytes of its output" in again.err, again.err)
+    check(info(result.trace, "unseen").startswith("7 bytes"), "btrec info does not say so")
+    check(b"note:" not in replayed(result.trace, "--no-output").err, "that is said where no output was asked for")
+
+
+@case("/dev/null that a program opens is not its standard error, though that is /dev/null")
+def opens_null():
+    program = build("splices_out.c", *STATIC)
+    for backend in "engine", "step":
+        trace = fresh("trace")
+        with open("/dev/null", "wb") as null:
+            found = subprocess.run([BTREC, "run", "-q", "--replayable", "--backend", backend, "-o", trace, program, "null"], stdout=subprocess.PIPE, stderr=null)
+        equal((found.returncode, found.stdout), (0, b"first\n"), "status and output")
+        again = replayed(trace, "-q")
+        equal((again.status, again.out, again.err), (0, b"first\n", 3 * b"error\n"), "status, output and standard error of the replay")
 
 
 @case("a program that sets segments of its own ends its log")

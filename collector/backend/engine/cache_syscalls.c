@@ -72,8 +72,7 @@ static uint64_t granted_unlogged(const struct task *task, const struct engine_sp
 
 static uint64_t granted_ticks(const struct backend *b, struct task *task, struct engine_space *es)
 {
-	const struct files_apart apart = {.streams = b->streams,
-					  .count = b->stream_count,
+	const struct files_apart apart = {.outputs = b->outputs,
 					  .mappings = &task->process->space->mappings};
 	struct engine_task *et = task->backend;
 	bool table;
@@ -127,7 +126,7 @@ static uint64_t granted_ticks(const struct backend *b, struct task *task, struct
 void cache_syscalls_grant(const struct backend *b, struct task *task, struct engine_space *es,
 			  struct context *ctx)
 {
-	ctx->syscalls = b->logged && !b->streams ? 0 : granted_ticks(b, task, es);
+	ctx->syscalls = b->logged && !b->outputs ? 0 : granted_ticks(b, task, es);
 	/* Where nobody can close it meanwhile. */
 	if (ctx->syscalls & POLICY_TABLE && ctx->syscalls & POLICY_COPY &&
 	    !(es->parallel && task->unit->tasks > 1))

@@ -33,6 +33,7 @@
 #include <unistd.h>
 
 #include "collector/backend/engine/cache/syscall_policy.h"
+#include "collector/tracee/output_files.h"
 #include "lib/array_size.h"
 #include "lib/call_result.h"
 
@@ -154,20 +155,6 @@ static bool is_zero_device(const struct statx *st)
 	return st->stx_rdev_major == 1 && (st->stx_rdev_minor == 5 || st->stx_rdev_minor == 7);
 }
 
-/* Which of the outputs it is, if it is one: 0: it is none. Of two that are the same file the one
- * with its number. */
-static unsigned stream_of(const struct files_apart *a, uint32_t fd, const struct statx *st)
-{
-	const dev_t dev = makedev(st->stx_dev_major, st->stx_dev_minor);
-	unsigned found = 0;
-
-	for (unsigned i = 0; i < a->count; i++)
-		if (a->streams[i].st_mode && a->streams[i].st_dev == dev &&
-		    a->streams[i].st_ino == st->stx_ino && (!found || i == fd))
-			found = i;
-	return found;
-}
-
 static bool changes_mapping(const struct files_apart *a, pid_t tid, uint32_t fd,
 			    const struct statx *st)
 {
@@ -181,7 +168,8 @@ static bool changes_mapping(const struct files_apart *a, pid_t tid, uint32_t fd,
 static uint8_t kind_apart(const struct files_apart *a, pid_t tid, uint32_t fd,
 			  const struct statx *st, uint8_t kind)
 {
-	unsigned stream = stream_of(a, fd, st);
+	int stream = output_files_find(a->outputs, tid, (int)fd,
+				       makedev(st->stx_dev_major, st->stx_dev_minor), st->stx_ino);
 
 	if (changes_mapping(a, tid, fd, st))
 		return STOPS;

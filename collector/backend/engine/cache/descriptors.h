@@ -17,7 +17,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "collector/backend/engine/cache/layout.h"
@@ -57,8 +56,7 @@ struct descriptors_task {
 /* Where a log is kept: files that have kinds of their own, and those whose calls are made at stops:
  */
 struct files_apart {
-	const struct stat *streams; /* files given as 1 and 2 at the start; st_mode 0: none */
-	unsigned count;
+	const struct output_file *outputs;   /* the files given as 1 and 2 at the start */
 	const struct mapping_list *mappings; /* a write to a file of these changes memory */
 };
 
