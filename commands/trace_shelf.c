@@ -20,6 +20,7 @@
 #include "format/trace_reader.h"
 #include "lib/array_size.h"
 #include "lib/directories.h"
+#include "lib/options.h"
 
 static int by_start(const void *a, const void *b)
 {
