@@ -58,32 +58,20 @@ static int set_to(void *target, const char *value, struct bt_error *err)
 
 enum {
 	WHERE_MAX = 128, /* bytes of the first destination of --window */
-	DIGITS_MAX = 24,
 	NAMES_MAX = 1000,
 	SYMBOLS_MS = 2000, /* for names that the first screen does not need */
 	SYMBOLS_PATIENCE_MS = 60000,
 	CAUSE_MAX = sizeof(((struct divergence *)NULL)->cause),
 };
 
-/* A number of ticks: 5000, 20K, 1M. */
 static int ticks_parse(const char *text, uint64_t *ticks, struct bt_error *err)
 {
-	static const struct {
-		char letter;
-		unsigned long long of;
-	} units[] = {{'K', 1000}, {'M', 1000000}, {'G', 1000000000}};
-	size_t digits = strspn(text, "0123456789");
-	char number[DIGITS_MAX];
-	unsigned long long n, of = 1;
+	static const struct option_unit units[] = {
+		{'\0', 1}, {'K', 1000}, {'M', 1000000}, {'G', 1000000000}, {'k', 1000}};
 
-	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
-		if (text[digits] == units[i].letter && !text[digits + 1])
-			of = units[i].of;
-	snprintf(number, sizeof number, "%.*s",
-		 (int)(of == 1 || digits >= DIGITS_MAX ? strlen(text) : digits), text);
-	if (options_number("--window", number, 1, UINT64_MAX / of, &n, err))
-		return -BT_E_MISUSE;
-	*ticks = n * of;
+	if (options_amount(text, units, ARRAY_SIZE(units), ticks))
+		return bt_fail(err, BT_E_MISUSE, 0,
+			       "--window: %s is no number of ticks: 5000, or with K, M or G", text);
 	return 0;
 }
 

@@ -92,6 +92,7 @@ bool log_digest_read(struct log_digest *d, const struct trace *t)
 	struct bt_error err;
 	struct mapped_ranges mapped = {0};
 	uint64_t bytes = 0;
+	bool known = true;
 	int rc;
 
 	*d = (struct log_digest){0};
@@ -104,10 +105,10 @@ bool log_digest_read(struct log_digest *d, const struct trace *t)
 	while ((rc = trace_cursor_next(&c, &rec, &err)) == 1) {
 		add_record(d, &rec, &bytes);
 		if (rec.kind == BT_RECORD_LOG_SHAPE)
-			(void)!mapped_ranges_change(&mapped, &rec.u.log_shape);
+			known &= mapped_ranges_change(&mapped, &rec.u.log_shape);
 	}
 	trace_cursor_release(&c);
-	d->addresses = mapped.most;
+	d->addresses = known ? mapped.most : 0;
 	mapped_ranges_release(&mapped);
 	d->damaged = rc && rc != -BT_E_TRUNCATED;
 	return true;

@@ -21,7 +21,8 @@ struct log_digest {
 	uint64_t bytes[LOG_PARTS];  /* of memory, before packing */
 	uint64_t registers;         /* bytes of them, of effects alone, before packing */
 	uint64_t unseen;            /* bytes of output that it does not have */
-	uint64_t addresses;         /* bytes of addresses that the program had at most */
+	uint64_t addresses;         /* bytes of addresses that the program had at most; 0:
+				       not known */
 	bool ended;                 /* with the program */
 	bool ended_early;           /* before that, by itself */
 	char reason[256];           /* why */

@@ -8,12 +8,20 @@
 #include "lib/bisect.h"
 #include "lib/canonical.h"
 
+enum {
+	MOVES_SHIFT = 32, /* 2^32 ranges moved in memory, about a second: a program with 65530
+			     mappings (max_map_count, Linux 6.18) makes and removes 100000 others
+			     in their midst for that */
+};
+
 /* Puts `n` ranges in the place of those from `first` up to `behind`. */
 static bool replace(struct mapped_ranges *m, size_t first, size_t behind,
 		    const struct mapped_range *by, size_t n)
 {
 	size_t count = m->count - (behind - first) + n;
 
+	if (m->moved >> MOVES_SHIFT)
+		return false;
 	if (count > m->room) {
 		size_t room = count + count / 2 + 16;
 		void *grown = realloc(m->ranges, room * sizeof *m->ranges);
@@ -25,9 +33,11 @@ static bool replace(struct mapped_ranges *m, size_t first, size_t behind,
 	}
 	for (size_t i = first; i < behind; i++)
 		m->now -= m->ranges[i].end - m->ranges[i].start;
-	if (m->count > behind)
+	if (count != m->count && m->count > behind) {
+		m->moved += m->count - behind;
 		memmove(m->ranges + first + n, m->ranges + behind,
 			(m->count - behind) * sizeof *m->ranges);
+	}
 	for (size_t i = 0; i < n; i++) {
 		m->ranges[first + i] = by[i];
 		m->now += by[i].end - by[i].start;

@@ -19,9 +19,11 @@ struct mapped_ranges {
 	struct mapped_range *ranges; /* by address; they do not touch */
 	size_t count, room;
 	uint64_t now, most; /* bytes in them, and the most that there were */
+	uint64_t moved;     /* ranges that had to be moved in memory for others */
 };
 
-/* Does what the shape does. False without memory: *m stays as it was, or without a moved range. */
+/* Does what the shape does. False without memory, or when the shapes have cost too much, as those
+ * of a log that was made for that: *m stays as it was, or without a moved range. */
 bool mapped_ranges_change(struct mapped_ranges *m, const struct bt_record_log_shape *shape);
 
 void mapped_ranges_release(struct mapped_ranges *m);

@@ -20,6 +20,7 @@
 #include "format/trace_reader.h"
 #include "lib/array_size.h"
 #include "lib/directories.h"
+#include "lib/options.h"
 
 static int by_start(const void *a, const void *b)
 {
@@ -249,38 +250,13 @@ int trace_shelf_prune(const char *dir, const struct shelf_limits *limits, bool t
 	return rc;
 }
 
-struct value_unit {
-	char letter;
-	uint64_t of;
-};
-
-static int parse_with_unit(const char *value, const struct value_unit *units, size_t count,
-			   uint64_t *out)
-{
-	char *end;
-	unsigned long long n;
-
-	errno = 0;
-	n = strtoull(value, &end, 10);
-	if (*value < '0' || *value > '9' || errno || !n)
-		return -BT_E_MISUSE;
-	for (size_t i = 0; i < count; i++)
-		if (*end == units[i].letter && (!*end || !end[1])) {
-			*out = n * units[i].of;
-			return n > UINT64_MAX / units[i].of ? -BT_E_MISUSE : 0;
-		}
-	return -BT_E_MISUSE;
-}
-
 int shelf_size(const char *option, const char *value, uint64_t *bytes, struct bt_error *err)
 {
-	static const struct value_unit units[] = {{'\0', 1},
-						  {'K', 1u << 10},
-						  {'M', 1u << 20},
-						  {'G', 1u << 30},
-						  {'T', UINT64_C(1) << 40}};
+	static const struct option_unit units[] = {
+		{'\0', 1},       {'K', 1u << 10},          {'M', 1u << 20},
+		{'G', 1u << 30}, {'T', UINT64_C(1) << 40}, {'k', 1u << 10}};
 
-	if (parse_with_unit(value, units, ARRAY_SIZE(units), bytes))
+	if (options_amount(value, units, ARRAY_SIZE(units), bytes))
 		return bt_fail(err, BT_E_MISUSE, 0,
 			       "%s: %s is no size: a number of bytes, or with K, M, G or T", option,
 			       value);
@@ -289,10 +265,10 @@ int shelf_size(const char *option, const char *value, uint64_t *bytes, struct bt
 
 int shelf_age(const char *option, const char *value, uint64_t *seconds, struct bt_error *err)
 {
-	static const struct value_unit units[] = {
+	static const struct option_unit units[] = {
 		{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 24 * 3600}, {'w', 7 * 24 * 3600}};
 
-	if (parse_with_unit(value, units, ARRAY_SIZE(units), seconds))
+	if (options_amount(value, units, ARRAY_SIZE(units), seconds))
 		return bt_fail(err, BT_E_MISUSE, 0,
 			       "%s: %s is no age: a number with s, m, h, d or w", option, value);
 	return 0;

@@ -39,6 +39,7 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/symbols/unwind.c \
 	decoder/symbols/elf_sections.c decoder/symbols/elf_sections.h \
 	decoder/symbols/strange_elf.c decoder/symbols/strange_elf.h \
+	decoder/symbols/strange_time.c decoder/symbols/strange_time.h \
 	decoder/symbols/xz_size.c decoder/symbols/xz_size.h \
 	decoder/symbols/trace_copies.c decoder/symbols/trace_copies.h \
 	decoder/symbols/vouched.c decoder/symbols/vouched.h \

@@ -173,6 +173,25 @@ void options_help(FILE *to, const struct option_row *rows, size_t count)
 	}
 }
 
+int options_amount(const char *value, const struct option_unit *units, size_t count, uint64_t *out)
+{
+	char *end;
+	unsigned long long n;
+
+	errno = 0;
+	n = strtoull(value, &end, 10);
+	if (*value < '0' || *value > '9' || errno || !n)
+		return -BT_E_MISUSE;
+	for (size_t i = 0; i < count; i++)
+		if (*end == units[i].letter && (!*end || !end[1])) {
+			if (n > UINT64_MAX / units[i].of)
+				return -BT_E_MISUSE;
+			*out = n * units[i].of;
+			return 0;
+		}
+	return -BT_E_MISUSE;
+}
+
 int options_number(const char *option, const char *value, unsigned long long min,
 		   unsigned long long max, unsigned long long *out, struct bt_error *err)
 {

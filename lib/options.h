@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "lib/error.h"
@@ -36,6 +37,16 @@ int options_parse_anywhere(const struct option_row *rows, size_t count, void *ta
 
 /* One line per option. */
 void options_help(FILE *to, const struct option_row *rows, size_t count);
+
+/* What a letter behind a number multiplies it by; letter 0: none is there. */
+struct option_unit {
+	char letter;
+	uint64_t of;
+};
+
+/* Parses a whole decimal number above 0 and its unit. Returns 0 or -BT_E_MISUSE: *out stays. */
+int options_amount(const char *value, const struct option_unit *units, size_t count,
+		   uint64_t *out) BT_MUST_USE;
 
 /* Parses a whole decimal number from min to max. Returns 0 or -BT_E_MISUSE naming the option. */
 int options_number(const char *option, const char *value, unsigned long long min,

@@ -261,11 +261,14 @@ finish_steps() {
 }
 
 fuzz_target() {
-	local target=$1 seconds=$2 seed=$3 corpus="$out/full/corpus-$1" log="$out/full/$1.log"
+	local target=$1 seconds=$2 seed=$3 corpus="$out/full/corpus-$1" log="$out/full/$1.log" slowest=20 memory=2048
+	# With files of strangers libdw may take 4 GB and a minute of processor time.
+	[ "$target" != elf ] || slowest=200 memory=6144
 	mkdir -p "$corpus"
 	"$out/fuzz/tests/fuzz/generate_corpus" "$target" "$corpus" || return 1
 	[ ! -e "$source_dir/tests/fuzz/corpus_$target.sh" ] || "$source_dir/tests/fuzz/corpus_$target.sh" "$corpus" || return 1
-	"$out/fuzz/tests/fuzz/libfuzzer_$target" -seed="$seed" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 \
+	ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}allocator_may_return_null=1" \
+		"$out/fuzz/tests/fuzz/libfuzzer_$target" -seed="$seed" -max_total_time="$seconds" -timeout="$slowest" -rss_limit_mb="$memory" \
 		-max_len=65536 -print_final_stats=1 -artifact_prefix="$out/full/" "$corpus" >"$log" 2>&1
 	local status=$?
 	[ "$status" -eq 0 ] || tail -n 40 "$log"

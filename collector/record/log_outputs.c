@@ -233,7 +233,7 @@ static void put_copied(struct log_outputs *o, pid_t tid, const struct copying_ca
 {
 	int from = (int)args[c->from], stream = stream_of(o, tid, (int)args[c->to]);
 	struct bt_record_log_unseen unseen = {.stream = (uint8_t)stream, .count = n};
-	struct stat st;
+	struct stat st = {0}; /* of no file, where it is gone */
 
 	if (!stream)
 		return;

@@ -580,7 +580,8 @@ json_t *json_missing(const struct json_report *r)
 		[MISSING_DEBUG] = "debug",     [MISSING_UNPACKED] = "unpacked",
 		[MISSING_SPLIT] = "split",     [MISSING_PACKAGE] = "package",
 		[MISSING_SOURCE] = "source",   [MISSING_KEPT] = "kept",
-		[MISSING_VOUCHED] = "vouched", [MISSING_REFUSED] = "refused"};
+		[MISSING_VOUCHED] = "vouched", [MISSING_REFUSED] = "refused",
+		[MISSING_SLOW] = "slow"};
 	json_t *all = json_array();
 	size_t count;
 	const struct missing_module *missing = symbols_missing(r->s, &count);

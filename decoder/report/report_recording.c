@@ -123,6 +123,8 @@ static const char *const missing_texts[] = {
 			    "it is the file that ran",
 	[MISSING_REFUSED] = "the file is gone or has changed, and what --symbols names is another "
 			    "one: it has another build-id, or other code, than what ran",
+	[MISSING_SLOW] = "reading the copies of files in the trace has taken more than a minute, "
+			 "as of files that are made to: the rest of their symbols is not read",
 };
 
 static void put_missing(struct report *r)

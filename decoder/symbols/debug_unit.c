@@ -46,6 +46,7 @@ static struct debug_unit *insert_unit(struct unit_set *set, size_t at, Dwarf_Die
 		free(u);
 		return NULL;
 	}
+	u->time = set->time;
 	memmove(&set->units[at + 1], &set->units[at], (set->count - at) * sizeof *set->units);
 	set->units[at] = u;
 	set->count++;
@@ -69,7 +70,7 @@ struct debug_unit *unit_with_functions(struct unit_set *set, struct debug_unit *
 
 	*missing = false;
 	/* libdw opens the .dwo, whatever it is, where it is asked for the split unit. */
-	if (dwarf_cu_info(u->die.cu, NULL, &type, NULL, set->is_strange ? NULL : &split, NULL, NULL,
+	if (dwarf_cu_info(u->die.cu, NULL, &type, NULL, set->time ? NULL : &split, NULL, NULL,
 			  NULL) ||
 	    type != DW_UT_skeleton)
 		return u;
@@ -110,16 +111,20 @@ static const struct unit_span *span_at(const struct unit_span *spans, size_t cou
 	return NULL;
 }
 
-/* Adds where an entry has code. Code that a linker has left out begins at 0. False: the ranges
- * cannot be read. */
-static bool add_spans(struct unit_span **spans, size_t *count, Dwarf_Die *die, size_t function)
+/* Adds where an entry of the unit has code. Code that a linker has left out begins at 0. False: the
+ * ranges cannot be read. */
+static bool add_spans(struct debug_unit *u, struct unit_span **spans, size_t *count, Dwarf_Die *die,
+		      size_t function)
 {
+	enum { LOOK = 1024 }; /* at the clock, which takes as long as some ranges */
 	Dwarf_Addr base, start, end;
 	ptrdiff_t at = 0;
 
-	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
+	for (size_t n = 1; (at = dwarf_ranges(die, at, &base, &start, &end)) > 0; n++) {
 		struct unit_span *larger;
 
+		if (n % LOOK == 0 && strange_time_is_over(u->time))
+			break;
 		if (!start || start >= end)
 			continue;
 		larger = *count < SPANS_MAX ? with_room(*spans, *count, sizeof *larger) : NULL;
@@ -136,7 +141,7 @@ bool unit_covers(struct debug_unit *u, Dwarf_Addr pc)
 {
 	if (!u->ranges_read) {
 		u->ranges_read = true;
-		if (!add_spans(&u->ranges, &u->range_count, &u->die, 0))
+		if (!add_spans(u, &u->ranges, &u->range_count, &u->die, 0))
 			u->range_count = 0;
 		sort_spans(u->ranges, u->range_count);
 	}
@@ -153,7 +158,7 @@ static void add_function(struct debug_unit *u, Dwarf_Die *die)
 	if (!functions)
 		return;
 	u->functions = functions;
-	add_spans(&u->spans, &u->span_count, die, u->function_count);
+	add_spans(u, &u->spans, &u->span_count, die, u->function_count);
 	if (u->span_count > before)
 		functions[u->function_count++] = *die;
 }
@@ -208,7 +213,7 @@ static void read_entries(struct debug_unit *u, Dwarf_Die *parent, size_t scope, 
 	do {
 		Dwarf_Off at = dwarf_dieoffset(&die);
 
-		if (at <= u->last)
+		if (at <= u->last || strange_time_is_over(u->time))
 			return;
 		u->last = at;
 		read_entry(u, &die, scope, depth + 1);

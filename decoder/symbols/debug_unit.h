@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "decoder/symbols/strange_time.h"
+
 struct unit_span {
 	Dwarf_Addr start, end, reach; /* reach: the highest end so far */
 	size_t function;
@@ -36,14 +38,16 @@ struct debug_unit {
 	struct unit_scope *scopes; /* sorted by start */
 	size_t scope_count;
 	bool ranges_read, read;
-	Dwarf_Off last; /* entry that was looked at */
+	struct strange_time *time; /* its set's */
+	Dwarf_Off last;            /* entry that was looked at */
 };
 
 /* The units of a module; zeroed: none. Those handed out live until unit_set_release. */
 struct unit_set {
 	struct debug_unit **units; /* sorted by their libdw unit */
 	size_t count;
-	bool is_strange; /* a stranger made the file: those that it names are not opened */
+	struct strange_time *time; /* of a stranger's file, which may take no longer, and whose
+				      .dwo is not opened; NULL: of another */
 };
 
 void unit_set_release(struct unit_set *set);

@@ -493,6 +493,7 @@ struct vouching {
 	struct image_module *im;
 	const struct moment *moment;
 	const struct space_map *map;
+	struct strange_time *time;
 	int fd;
 };
 
@@ -517,7 +518,7 @@ static bool take_copy(void *arg, int fd, const char *path)
 	(void)path;
 	v->fd = fd;
 	v->im->of_trace = examine_file(v->im, fd, v->moment, v->map, false) == IMAGE_FILE_OK;
-	v->im->units.is_strange = v->im->of_trace;
+	v->im->units.time = v->im->of_trace ? v->time : NULL;
 	return v->im->of_trace;
 }
 
@@ -536,7 +537,7 @@ static bool offer_others(struct image *image, struct vouching *v)
 static void report_file(struct image *image, struct image_module *im, const struct moment *moment,
 			const struct space_map *map)
 {
-	struct vouching vouching = {im, moment, map, -1};
+	struct vouching vouching = {im, moment, map, &image->copies->time, -1};
 	struct stat st;
 	int fd = regular_file_open(AT_FDCWD, im->path, &st);
 
@@ -713,7 +714,8 @@ static void read_cus(struct image_module *im, Dwarf *dw)
 		if (known && bsearch(&offset, units, known, sizeof *units, compare_offsets))
 			continue;
 		for (ptrdiff_t at = 0; (at = dwarf_ranges(cu, at, &base, &start, &end)) > 0;)
-			if (!add_cu(im, &cap, (struct cu_range){start, end, offset}))
+			if (strange_time_is_over(im->units.time) ||
+			    !add_cu(im, &cap, (struct cu_range){start, end, offset}))
 				goto out;
 	}
 	if (im->cu_count)
@@ -764,7 +766,7 @@ struct debug_unit *image_module_unit(struct image_module *im, uint64_t addr, Dwa
 	Dwarf_Die die;
 	struct debug_unit *u;
 
-	if (!dw)
+	if (!dw || strange_time_is_over(im->units.time))
 		return NULL;
 	*bias += im->moved;
 	u = unit_that_dwfl_tells(im, addr, addr - *bias);

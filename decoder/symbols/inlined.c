@@ -19,6 +19,7 @@ struct descent {
 	Dwarf_Die *chain; /* of what is inlined, outermost first; new array */
 	size_t count;
 	Dwarf_Off last; /* entry that was looked at: each is once, whatever it says is next */
+	struct strange_time *time;
 };
 
 static const char *string_of(Dwarf_Die *die, unsigned name)
@@ -95,7 +96,7 @@ static bool descend_to_die(struct descent *d, Dwarf_Die *parent, unsigned depth)
 		int tag = dwarf_tag(&die), has;
 		bool inlined = tag == DW_TAG_inlined_subroutine;
 
-		if (at <= d->last)
+		if (at <= d->last || strange_time_is_over(d->time))
 			return false;
 		d->last = at;
 		if (!inlined && !debug_is_block(tag))
@@ -124,7 +125,7 @@ static void put_frames(struct intern *strings, struct unit_set *units, struct de
 void inlined_at(struct intern *strings, struct unit_set *units, struct debug_unit *unit,
 		Dwarf_Addr pc, struct inlined_result *out)
 {
-	struct descent d = {.pc = pc};
+	struct descent d = {.pc = pc, .time = units->time};
 	Dwarf_Die function;
 
 	*out = (struct inlined_result){.function = ""};

@@ -241,7 +241,20 @@ struct image_module *symbols_module(struct symbols *s, uint32_t space, uint32_t 
 	return map ? module_at(s, space, epoch, map, addr) : NULL;
 }
 
+struct strange_time *symbols_strange_time(struct symbols *s)
+{
+	return s->copies.count ? &s->copies.time : NULL;
+}
+
 struct intern *symbols_strings(struct symbols *s) { return &s->strings; }
+
+/* Whether both are reasons why names are missing, of which one is told of a module, and none that
+ * is told beside them. */
+static bool is_same_remark(enum missing_what a, enum missing_what b)
+{
+	return (a == MISSING_VOUCHED) == (b == MISSING_VOUCHED) &&
+	       (a == MISSING_SLOW) == (b == MISSING_SLOW);
+}
 
 /* Names what lookups miss, once. */
 static void add_missing(struct symbols *s, const char *module, const char *build_id,
@@ -251,8 +264,7 @@ static void add_missing(struct symbols *s, const char *module, const char *build
 	const char *path = intern_str(&s->strings, module), *id = intern_str(&s->strings, build_id);
 
 	for (size_t i = 0; i < s->missing_count; i++)
-		if (s->missing[i].source == source &&
-		    (s->missing[i].what == MISSING_VOUCHED) == (what == MISSING_VOUCHED) &&
+		if (s->missing[i].source == source && is_same_remark(s->missing[i].what, what) &&
 		    (source || (s->missing[i].module == path && s->missing[i].build_id == id)))
 			return;
 	missing = realloc(s->missing, (s->missing_count + 1) * sizeof *missing);
@@ -430,8 +442,8 @@ static void look_up_stub(struct symbols *s, struct image_module *mod, struct loc
 	free(plain);
 }
 
-static void look_up_in_module(struct symbols *s, struct image_module *mod, bool is_return,
-			      struct location *loc)
+static void ask_module(struct symbols *s, struct image_module *mod, bool is_return,
+		       struct location *loc)
 {
 	uint64_t pc = loc->addr - is_return;
 
@@ -444,6 +456,19 @@ static void look_up_in_module(struct symbols *s, struct image_module *mod, bool 
 	look_up_debug(s, mod, pc, loc);
 	if (!*loc->function)
 		look_up_stub(s, mod, loc);
+}
+
+static void look_up_in_module(struct symbols *s, struct image_module *mod, bool is_return,
+			      struct location *loc)
+{
+	if (strange_time_is_over(mod->units.time)) {
+		note_missing(s, mod, MISSING_SLOW, NULL);
+		loc->vaddr = image_module_vaddr(mod, loc->addr);
+		return;
+	}
+	strange_time_begin(mod->units.time);
+	ask_module(s, mod, is_return, loc);
+	strange_time_end(mod->units.time);
 }
 
 /* Repeats the remarks on missing files that were made when the answers were kept, about the module

@@ -48,6 +48,7 @@ enum missing_what {
 	MISSING_KEPT,    /* the trace's own symbols are damaged */
 	MISSING_VOUCHED, /* only the user's word says that the file is the one that ran */
 	MISSING_REFUSED, /* the file is gone, and the user's file is not the one that ran */
+	MISSING_SLOW, /* the file is a copy in the trace, and copies have taken too long to read */
 };
 
 struct missing_module {

@@ -15,6 +15,10 @@ struct image *symbols_image(struct symbols *s, uint32_t space, uint32_t epoch);
 struct image_module *symbols_module(struct symbols *s, uint32_t space, uint32_t epoch,
 				    uint64_t addr);
 
+/* The time that is counted of all work with the trace's copies of files (strange_time.h). NULL:
+ * none was looked at. */
+struct strange_time *symbols_strange_time(struct symbols *s);
+
 /* Names that live as long as the symbols. */
 struct intern *symbols_strings(struct symbols *s);
 

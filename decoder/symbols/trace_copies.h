@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "decoder/symbols/strange_time.h"
 #include "format/trace_reader.h"
 
 /* Zeroed: the trace has not been looked at. */
@@ -21,6 +22,7 @@ struct trace_copies {
 		char build_id[2 * 64 + 1]; /* hex; "": it has none */
 	} * list;                          /* owned */
 	size_t count;
+	struct strange_time time; /* for all that is done with them */
 };
 
 /* Offers those with that build-id (hex; "": all) until take() takes one: it returns true, and the

@@ -174,7 +174,8 @@ static int add_frame(Dwfl_Frame *state, void *arg)
 	bool activation;
 
 	u->cut = false; /* asking for a frame's pc reads its caller's */
-	if (u->count == u->max || !dwfl_frame_pc(state, &pc, &activation))
+	if (u->count == u->max || strange_time_is_over(symbols_strange_time(u->symbols)) ||
+	    !dwfl_frame_pc(state, &pc, &activation))
 		return DWARF_CB_ABORT;
 	if (pc && !may_be_next(u, state))
 		return DWARF_CB_ABORT;
@@ -289,7 +290,8 @@ static size_t find_plain_trampoline(const struct unwind_context *u, size_t from)
 {
 	struct image *im = symbols_image(u->symbols, u->space, u->epoch);
 
-	for (size_t i = from > 0 ? from : 1; im && i < u->count; i++)
+	for (size_t i = from > 0 ? from : 1;
+	     im && i < u->count && !strange_time_is_over(symbols_strange_time(u->symbols)); i++)
 		if (u->frames[i].is_trampoline && u->frames[i - 1].cfa &&
 		    !is_signal_frame(im->dwfl, u->frames[i].pc))
 			return i;
@@ -418,9 +420,9 @@ uint64_t symbols_signal_from(struct symbols *s, const struct model_snapshot *sna
 											   : rip;
 }
 
-static size_t unwind_thread(struct symbols *s, const struct model_snapshot *snap,
-			    const struct bt_record_thread *thread, struct stack_frame *frames,
-			    struct frame_registers *registers, size_t max, bool *complete)
+static size_t unwind_in_time(struct symbols *s, const struct model_snapshot *snap,
+			     const struct bt_record_thread *thread, struct stack_frame *frames,
+			     struct frame_registers *registers, size_t max, bool *complete)
 {
 	struct unwind_context u = {
 		.symbols = s,
@@ -462,6 +464,19 @@ static size_t unwind_thread(struct symbols *s, const struct model_snapshot *snap
 		*complete = false;
 	else
 		frames[count - 1].is_cut = u.cut && is_of_stack(&u, u.missing);
+	return count;
+}
+
+static size_t unwind_thread(struct symbols *s, const struct model_snapshot *snap,
+			    const struct bt_record_thread *thread, struct stack_frame *frames,
+			    struct frame_registers *registers, size_t max, bool *complete)
+{
+	struct strange_time *time = symbols_strange_time(s);
+	size_t count;
+
+	strange_time_begin(time);
+	count = unwind_in_time(s, snap, thread, frames, registers, max, complete);
+	strange_time_end(time);
 	return count;
 }
 

@@ -162,8 +162,7 @@ static void forget_registers(struct thread_values *t, size_t n)
 		t->settled = n + 1;
 }
 
-/* The function at the pc of a frame. */
-static bool begin_walk(struct variable_walk *w, struct thread_values *t, size_t n, uint64_t pc)
+static bool find_function(struct variable_walk *w, struct thread_values *t, size_t n, uint64_t pc)
 {
 	const struct stack_frame *f = &t->frames[n];
 	struct image_module *mod;
@@ -200,6 +199,18 @@ static bool begin_walk(struct variable_walk *w, struct thread_values *t, size_t 
 	return true;
 }
 
+/* At the function at the pc of a frame. False: none is known. */
+static bool begin_walk(struct variable_walk *w, struct thread_values *t, size_t n, uint64_t pc)
+{
+	struct strange_time *time = symbols_strange_time(t->s);
+	bool found;
+
+	strange_time_begin(time);
+	found = find_function(w, t, n, pc);
+	strange_time_end(time);
+	return found;
+}
+
 /* ---- What registers had when a function was entered ---- */
 
 /* A call among the entries of a function. */
@@ -208,6 +219,7 @@ struct site_search {
 	Dwarf_Die site;       /* found */
 	Dwarf_Off last;
 	unsigned entries;
+	struct strange_time *time;
 	bool (*fits)(struct site_search *s, Dwarf_Die *site);
 };
 
@@ -222,7 +234,7 @@ static bool find_site(struct site_search *s, Dwarf_Die *parent, unsigned depth)
 	do {
 		Dwarf_Off at = dwarf_dieoffset(&die);
 
-		if (at <= s->last || ++s->entries > ENTRIES_MAX)
+		if (at <= s->last || ++s->entries > ENTRIES_MAX || strange_time_is_over(s->time))
 			return false;
 		s->last = at;
 		if (is_site(dwarf_tag(&die))) {
@@ -319,8 +331,11 @@ static bool find_call(struct variable_walk *w, Dwarf_Die *callee, uint64_t retur
 {
 	struct site_search call = {.return_pc = return_addr - w->place.bias,
 				   .last = dwarf_dieoffset(&w->function),
+				   .time = symbols_strange_time(w->t->s),
 				   .fits = returns_to},
-			   jump = {.last = dwarf_dieoffset(callee), .fits = is_jump};
+			   jump = {.last = dwarf_dieoffset(callee),
+				   .time = call.time,
+				   .fits = is_jump};
 
 	if (!find_site(&call, &w->function, 0) || target_of(&call.site, callee) != CALLS_CALLEE ||
 	    find_site(&jump, callee, 0))
@@ -408,7 +423,8 @@ static void walk_entries(struct variable_walk *w, Dwarf_Die *parent, size_t leve
 		Dwarf_Off at = dwarf_dieoffset(&die);
 		int tag = dwarf_tag(&die);
 
-		if (at <= w->last || ++w->entries > ENTRIES_MAX)
+		if (at <= w->last || ++w->entries > ENTRIES_MAX ||
+		    strange_time_is_over(symbols_strange_time(w->t->s)))
 			return;
 		w->last = at;
 		if (tag == DW_TAG_formal_parameter || tag == DW_TAG_variable) {
@@ -427,6 +443,16 @@ static void walk_entries(struct variable_walk *w, Dwarf_Die *parent, size_t leve
 	} while (!dwarf_siblingof(&die, &die));
 }
 
+static void walk_function(struct variable_walk *w)
+{
+	struct strange_time *time = symbols_strange_time(w->t->s);
+
+	w->last = dwarf_dieoffset(&w->function);
+	strange_time_begin(time);
+	walk_entries(w, &w->function, 0, true, 0);
+	strange_time_end(time);
+}
+
 void frame_variables_each(struct thread_values *t, size_t n, uint64_t pc,
 			  void (*found)(void *arg, const struct frame_variable *v), void *arg)
 {
@@ -436,8 +462,7 @@ void frame_variables_each(struct thread_values *t, size_t n, uint64_t pc,
 		return;
 	w.found = found;
 	w.arg = arg;
-	w.last = dwarf_dieoffset(&w.function);
-	walk_entries(&w, &w.function, 0, true, 0);
+	walk_function(&w);
 }
 
 bool frame_function_range(struct thread_values *t, size_t n, uint64_t pc, uint64_t *start,
@@ -558,8 +583,7 @@ void frame_values_get(struct thread_values *t, size_t n, struct frame_values *v)
 		return;
 	w.found = collect_variable;
 	w.arg = &c;
-	w.last = dwarf_dieoffset(&w.function);
-	walk_entries(&w, &w.function, 0, true, 0);
+	walk_function(&w);
 	for (size_t i = 0; i < v->count; i++)
 		v->at[i].part = w.levels - v->at[i].part;
 	if (v->count)

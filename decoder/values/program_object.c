@@ -102,7 +102,9 @@ bool program_variable_at(const struct known_memory *k, uint64_t pc, uint64_t add
 	Dwarf_Addr bias;
 	struct debug_unit *unit = unit_at(k, pc, &mod, &bias);
 	struct object_search s = {.k = k, .addr = addr, .out = o};
+	struct strange_time *time = symbols_strange_time(k->s);
 	struct location loc;
+	bool found;
 
 	*o = (struct program_object){.name = ""};
 	if (!unit)
@@ -113,7 +115,10 @@ bool program_variable_at(const struct known_memory *k, uint64_t pc, uint64_t add
 	s.units = &mod->units;
 	s.place = (struct frame_place){
 		.memory = k, .registers = &none, .bias = bias, .pc = pc - bias};
-	return find_variable(&s, &unit->die, 0);
+	strange_time_begin(time);
+	found = find_variable(&s, &unit->die, 0);
+	strange_time_end(time);
+	return found;
 }
 
 bool program_function_at(const struct known_memory *k, uint64_t addr, struct program_object *o)

@@ -31,7 +31,8 @@ for bare in engine_compare.BARE_PROGRAMS:
         add_bare(*bare)
 
 
-for name_, flags_ in {"long straight lines": [], "long straight lines where no displacement reaches": [engine_compare.FAR]}.items():
+for name_, flags_ in {"long straight lines": [], "long straight lines where no displacement reaches": [engine_compare.FAR],
+                     "long straight lines of code that can be written": ["-Wl,-N"]}.items():
     add_bare(name_, "straight.S", *flags_)
 
 
@@ -221,7 +222,7 @@ def iterations_far_in_line():
     program = build("straight.S", *BARE)
     store = [line.split()[0] for line in execute(["nm", program]).out.decode().splitlines() if line.endswith(" store")][0]
     points = ["%d+%d@%s%s" % (tick, 4, store, left) for tick in (2, 3) for left in ("", ",4", ",1")]
-    runs = [record([program], [*START, "--backend", name, *options, *wanted_options(points)]) for name, options in (("step", []), ("engine", []), ("engine", ["--history", "off"]))]
+    runs = [record([program], [*START, "--backend", name, *options, *wanted_options(points)]) for name, options in (("step", []), *(("engine", more) for more in COUNTING.values()))]
     labels, rows = zip(*(kept_with_registers(run.trace) for run in runs))
     equal(len(rows[0]), len(points), "points at which the task was (%s)" % labels[0])
     for found in zip(labels[1:], rows[1:]):

@@ -297,6 +297,23 @@ def copies_that_lead_on():
     shown(with_section(".gnu_debugaltlink", fifo.encode() + b"\0" + bytes(range(20))), "--stdio")
 
 
+@case("btview of a trace whose copy of the program has large packed symbols has their names")
+def packed_symbols():
+    if not shutil.which("objcopy"):
+        raise Skip("no objcopy")
+    _, _, content = strange_trace()
+    symbols, junk = fresh("symbols"), fresh("junk")
+    with open(symbols, "wb") as file:
+        file.write(content)
+    with open(junk, "wb") as file:
+        file.write(random.Random(1).randbytes(300 << 10)) # it packs to itself
+    subprocess.run(["objcopy", "--only-keep-debug", "--remove-section=.debug*", "--add-section", ".junk=" + junk, symbols], check=True)
+    with open(symbols, "rb") as file:
+        packed = lzma.compress(file.read())
+    check(b"walk" not in shown(with_section(".junk", b"junk"), "--stdio"), "a function that is not exported has no name without symbols")
+    check(b"walk" in shown(with_section(".gnu_debugdata", packed), "--stdio"), "it has one by its packed symbols")
+
+
 @case("btview of a trace whose copy of the program has split debug information does not open the .dwo that it names")
 def split_copies():
     trace, path, content = strange_trace()

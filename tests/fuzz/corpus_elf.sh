@@ -40,4 +40,5 @@ if command -v objcopy >/dev/null; then
 			objcopy --add-section .gnu_debugdata="$scratch/symbols.xz" "$dir/stripped" "$dir/symbols-packed"
 	fi
 fi
+rm -f "$dir"/*.dwo
 exit 0

@@ -8,6 +8,7 @@
 enum {
 	PAGES = 48,
 	CHANGES = 20000,
+	MANY = 200000,
 };
 
 /* What is mapped, page by page. */
@@ -86,10 +87,35 @@ static void what_no_program_can_have_is_left_out(void **state)
 	mapped_ranges_release(&m);
 }
 
+/* A stranger's log may have each shape before all others: what it costs is bounded. */
+static void ranges_that_cost_too_much_are_refused(void **state)
+{
+	struct mapped_ranges m = {0};
+	uint64_t first = MANY;
+	size_t count;
+
+	(void)state;
+	while (first &&
+	       mapped_ranges_change(&m, &(struct bt_record_log_shape){.what = BT_SHAPE_MAP,
+								      .start = 2 * first,
+								      .end = 2 * first + 1}))
+		first--;
+	assert_int_not_equal(first, 0);
+	count = m.count;
+	assert_int_equal(count, MANY - first);
+	assert_false(mapped_ranges_change(&m, &(struct bt_record_log_shape){.what = BT_SHAPE_UNMAP,
+									    .start = 2 * MANY,
+									    .end = 2 * MANY + 1}));
+	assert_int_equal(m.count, count);
+	assert_int_equal(m.most, count);
+	mapped_ranges_release(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ranges_are_as_their_pages),
+		cmocka_unit_test(ranges_that_cost_too_much_are_refused),
 		cmocka_unit_test(what_no_program_can_have_is_left_out),
 	};
 

@@ -154,6 +154,27 @@ static void what_is_wrong_is_named(void **state)
 	assert_true(parsed("-q --nothing")->target.quiet); /* what stood before it has been taken */
 }
 
+static void amounts_have_units(void **state)
+{
+	static const struct option_unit units[] = {{'\0', 1}, {'K', 1000}, {'k', 1000}};
+	uint64_t n = 0;
+
+	(void)state;
+	assert_int_equal(options_amount("5000", units, 3, &n), 0);
+	assert_true(n == 5000);
+	assert_int_equal(options_amount("20K", units, 3, &n), 0);
+	assert_true(n == 20000);
+	assert_int_equal(options_amount("10k", units, 3, &n), 0);
+	assert_true(n == 10000);
+	assert_int_equal(options_amount("18446744073709551K", units, 3, &n), 0);
+	assert_true(n == UINT64_C(18446744073709551) * 1000);
+	for (const char *const *text = (const char *const[]){"", "0", "0k", "-1", "K", "1M", "1KK",
+							     "1 K", "18446744073709552K", NULL};
+	     *text; text++)
+		assert_int_equal(options_amount(*text, units, 3, &n), -BT_E_MISUSE);
+	assert_true(n == UINT64_C(18446744073709551) * 1000);
+}
+
 static void numbers_have_bounds(void **state)
 {
 	unsigned long long n;
@@ -197,6 +218,7 @@ int main(void)
 		cmocka_unit_test(options_end_at_the_first_operand),
 		cmocka_unit_test(options_stand_anywhere_where_they_may),
 		cmocka_unit_test(what_is_wrong_is_named),
+		cmocka_unit_test(amounts_have_units),
 		cmocka_unit_test(numbers_have_bounds),
 		cmocka_unit_test(help_shows_each_but_the_hidden),
 	};
