@@ -31,6 +31,7 @@
 #include "lib/trace_home.h"
 #include "tui/refusal.h"
 #include "tui/report_output.h"
+#include "tui/screen.h"
 #include "tui/tui.h"
 
 enum output {
@@ -498,6 +499,15 @@ static int export_trace(const struct btview_arguments *a, const char *path)
 	return rc ? bt_error_exit_status(BT_E_CORRUPT) : 0;
 }
 
+static _Noreturn void end_without_memory(void)
+{
+	screen_leave();
+	fputs("btview: no memory for the debug information of a file (ulimit -d; or it is made to "
+	      "take much)\n",
+	      stderr);
+	exit(bt_error_exit_status(BT_E_NO_MEMORY));
+}
+
 static int view_trace(const struct btview_arguments *a, const char *path)
 {
 	struct bt_error err = {0};
@@ -514,6 +524,7 @@ static int view_trace(const struct btview_arguments *a, const char *path)
 		model_free(m);
 		return fail_with(&err);
 	}
+	symbols_on_no_memory(s, end_without_memory);
 	if ((a->keep && symbols_note(s, &err)) ||
 	    (a->symbols && symbols_vouch(s, a->symbols, &err))) {
 		symbols_close(s);

@@ -101,10 +101,15 @@ static const int ending[] = {SIGHUP, SIGQUIT, SIGTERM};
 static volatile sig_atomic_t interrupted;
 
 /* As curses itself does in its handlers. A terminal that is another job's is left alone. */
-static void end_by(int signo)
+void screen_leave(void)
 {
 	if (tcgetpgrp(STDIN_FILENO) == getpgrp())
 		endwin();
+}
+
+static void end_by(int signo)
+{
+	screen_leave();
 	raise(signo); /* its default action again */
 }
 

@@ -32,6 +32,8 @@ enum emphasis {
 int screen_open(struct screen *s, struct bt_error *err) BT_MUST_USE;
 /* Gives it back as it was. */
 void screen_close(struct screen *s);
+/* Gives the terminal back before the program ends in the midst of its work, if a screen is open. */
+void screen_leave(void);
 
 static inline unsigned screen_width(const struct screen *s)
 {

@@ -138,7 +138,7 @@ static const Dwfl_Callbacks callbacks = {
 	.section_address = dwfl_offline_section_address,
 };
 
-struct image *image_new(struct vouched *vouched, struct trace_copies *copies)
+struct image *image_new(struct vouched *vouched, struct trace_copies *copies, Dwarf_OOM no_memory)
 {
 	struct image *im = calloc(1, sizeof *im);
 
@@ -147,6 +147,7 @@ struct image *image_new(struct vouched *vouched, struct trace_copies *copies)
 	elf_version(EV_CURRENT);
 	im->vouched = vouched;
 	im->copies = copies;
+	im->no_memory = no_memory;
 	im->dwfl = dwfl_begin(&callbacks);
 	if (!im->dwfl) {
 		free(im);
@@ -591,6 +592,7 @@ static struct image_module *module_new(struct image *image, const struct space_m
 	}
 	to_hex(im->build_id, map->build_id.at, map->build_id.len);
 	im->vouched = image->vouched;
+	im->no_memory = image->no_memory;
 	im->dev = map->dev;
 	im->ino = map->ino;
 	im->map_start = im->start = map->start;
@@ -759,9 +761,18 @@ static struct debug_unit *unit_that_dwfl_tells(struct image_module *im, uint64_t
 	return u && unit_covers(u, pc) ? u : NULL;
 }
 
-struct debug_unit *image_module_unit(struct image_module *im, uint64_t addr, Dwarf_Addr *bias)
+Dwarf *image_module_dwarf(struct image_module *im, Dwarf_Addr *bias)
 {
 	Dwarf *dw = dwfl_module_getdwarf(im->mod, bias);
+
+	if (dw && im->no_memory)
+		dwarf_new_oom_handler(dw, im->no_memory);
+	return dw;
+}
+
+struct debug_unit *image_module_unit(struct image_module *im, uint64_t addr, Dwarf_Addr *bias)
+{
+	Dwarf *dw = image_module_dwarf(im, bias);
 	const struct cu_range *r;
 	Dwarf_Die die;
 	struct debug_unit *u;

@@ -54,6 +54,7 @@ struct image_module {
 	bool cus_read, missing_noted, split_noted;
 	bool has_debug;          /* debug information was found, at its examination */
 	struct vouched *vouched; /* the image's */
+	Dwarf_OOM no_memory;     /* the image's */
 	bool elsewhere; /* its file is a vouched one, or a copy in the trace, and not the one at its
 			   path */
 	bool of_trace;  /* its file is a copy in the trace; the trace may be a stranger's */
@@ -75,13 +76,14 @@ struct image {
 	size_t count, by_start_count, cap; /* cap: of both arrays */
 	bool attached;                     /* the Dwfl has its thread callbacks (unwind.c) */
 	struct vouched *vouched;           /* the user's own files (--symbols); not owned */
-	struct trace_copies *copies;      /* the trace's copies of the program's files; not owned */
+	struct trace_copies *copies; /* the trace's copies of the program's files; not owned */
+	Dwarf_OOM no_memory;         /* libdw calls it where it gets no memory; NULL: its own */
 	struct unwind_context *unwinding; /* the state of the present symbols_unwind(), for the
 					     Dwfl's callbacks; NULL outside it */
 };
 
 /* Makes an empty image; NULL without memory. vouched and copies are borrowed. */
-struct image *image_new(struct vouched *vouched, struct trace_copies *copies);
+struct image *image_new(struct vouched *vouched, struct trace_copies *copies, Dwarf_OOM no_memory);
 void image_free(struct image *im);
 
 /* Whether a mapping is one that modules are found by: of code, of a file or the vdso. */
@@ -105,6 +107,9 @@ Elf *image_module_elf(const struct image_module *im, GElf_Addr *bias);
 /* The link-time address of an address. Without the file: its distance from where the file begins,
  * which is the same for what is linked at 0, as libraries and position-independent programs are. */
 uint64_t image_module_vaddr(const struct image_module *im, uint64_t addr);
+
+/* The DWARF of a module with mod, or NULL; *bias: addresses of mod less those in the DWARF. */
+Dwarf *image_module_dwarf(struct image_module *im, Dwarf_Addr *bias);
 
 /* The DWARF unit of an address, or NULL; *bias: addresses less those in the DWARF. */
 struct debug_unit *image_module_unit(struct image_module *im, uint64_t addr, Dwarf_Addr *bias);

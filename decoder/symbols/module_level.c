@@ -29,13 +29,13 @@ void module_examine(struct image_module *mod)
 	if (mod->state != IMAGE_FILE_OK) {
 		mod->lack = of_state[mod->state] + 1;
 		/* A debug file may stand in for it. */
-		if (mod->mod && dwfl_module_getdwarf(mod->mod, &bias))
+		if (mod->mod && image_module_dwarf(mod, &bias))
 			mod->level = LEVEL_DEBUG;
 		return;
 	}
 	if (!mod->mod)
 		return;
-	mod->has_debug = dwfl_module_getdwarf(mod->mod, &bias) != NULL;
+	mod->has_debug = image_module_dwarf(mod, &bias) != NULL;
 	mod->level = LEVEL_DEBUG;
 	if (mod->has_debug)
 		return;

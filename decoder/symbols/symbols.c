@@ -74,6 +74,7 @@ struct symbols {
 	struct answers answers;
 	struct vouched vouched;
 	struct trace_copies copies;
+	Dwarf_OOM no_memory;
 };
 
 int symbols_open(struct symbols **out, const struct model *m, struct bt_error *err)
@@ -86,6 +87,8 @@ int symbols_open(struct symbols **out, const struct model *m, struct bt_error *e
 	*out = s;
 	return 0;
 }
+
+void symbols_on_no_memory(struct symbols *s, Dwarf_OOM end) { s->no_memory = end; }
 
 void symbols_close(struct symbols *s)
 {
@@ -130,7 +133,7 @@ static struct image *image_for(struct symbols *s, const struct space_map *const 
 	for (size_t i = s->image_count; i-- > 0;)
 		if (image_accepts(s->images[i], maps, count))
 			return s->images[i];
-	im = image_new(&s->vouched, &s->copies);
+	im = image_new(&s->vouched, &s->copies, s->no_memory);
 	if (im && !images_push(s, im)) {
 		image_free(im);
 		return NULL;

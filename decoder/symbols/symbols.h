@@ -62,6 +62,10 @@ struct symbols;
 int symbols_open(struct symbols **out, const struct model *m, struct bt_error *err) BT_MUST_USE;
 void symbols_close(struct symbols *s);
 
+/* libdw calls end, which does not return, where it gets no memory; without this it prints a line
+ * and exits with 1 (dwarf_new_oom_handler() in libdw.h). Call it first. */
+void symbols_on_no_memory(struct symbols *s, __attribute__((noreturn)) void (*end)(void));
+
 /* Takes files of the program from path, a file or a folder that the user vouches for, where those
  * recorded are not there; path is borrowed. Call it first. Errors: those of vouched_init(). */
 int symbols_vouch(struct symbols *s, const char *path, struct bt_error *err) BT_MUST_USE;
