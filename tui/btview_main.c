@@ -499,7 +499,7 @@ static int export_trace(const struct btview_arguments *a, const char *path)
 	return rc ? bt_error_exit_status(BT_E_CORRUPT) : 0;
 }
 
-static _Noreturn void end_without_memory(void)
+static __attribute__((noreturn)) void end_without_memory(void)
 {
 	screen_leave();
 	fputs("btview: no memory for the debug information of a file (ulimit -d; or it is made to "
