@@ -372,13 +372,13 @@ def without_memory(argv, most):
         resource.setrlimit(resource.RLIMIT_DATA, (most, most))
         os.execv(argv[0], argv)
     seen = b""
-    while select.select([terminal], [], [], 1.0 if seen else 20.0)[0]:
+    while select.select([terminal], [], [], TIMEOUT)[0]:
         try:
             seen += os.read(terminal, 65536)
         except OSError: # it has ended
             break
     else:
-        os.write(terminal, b"q")
+        os.kill(pid, signal.SIGKILL) # it waits for keys
     os.close(terminal)
     return seen, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
@@ -389,18 +389,17 @@ def no_memory():
         raise Skip("a sanitizer's memory would be counted")
     program = build("many_rows.S", "-nostdlib", "-static")
     trace = record([program], ["--no-symbols"]).trace
-    ended = 0
-    for most in range(100, 700, 25):
-        said = execute([BTVIEW, "--stdio", trace], setup=lambda: resource.setrlimit(resource.RLIMIT_DATA, (most << 20, most << 20)))
-        check(said.status in (0, 71), "status with %d MB: %d" % (most, said.status))
+    ended = []
+    for most in range(100 << 20, 700 << 20, 25 << 20):
+        said = execute([BTVIEW, "--stdio", trace], setup=lambda: resource.setrlimit(resource.RLIMIT_DATA, (most, most)))
+        check(said.status in (0, 71), "status with %d bytes: %d" % (most, said.status))
         check(said.status == 0 or re.fullmatch(rb"btview: no memory for the debug information [^\n]*\n", said.err), said.err)
-        if said.status == 71 and not ended:
-            seen, status = without_memory([BTVIEW, trace], most << 20)
-            equal(status, 71, "status in a terminal (%s)" % short(seen))
-            check(seen.rfind(b"\x1b[?1049l") >= seen.rfind(b"\x1b[?1049h"), "the terminal is not given back: %s" % short(seen))
-            check(b"no memory" in seen[seen.rfind(b"\x1b[?1049l"):], "nothing is said where it can be seen: %s" % short(seen))
-        ended += said.status == 71
+        ended += [most] if said.status else []
     check(ended, "there was always memory enough, or all was left out")
+    seen, status = without_memory([BTVIEW, trace], ended[len(ended) // 2])
+    equal(status, 71, "status in a terminal (%s)" % short(seen))
+    check(seen.rfind(b"\x1b[?1049l") > seen.rfind(b"\x1b[?1049h"), "the terminal is not given back: %s" % short(seen))
+    check(b"no memory" in seen[seen.rfind(b"\x1b[?1049l"):], "nothing is said where it can be seen: %s" % short(seen))
 
 
 @case("a damaged file of symbols is told, and the trace can be read")
