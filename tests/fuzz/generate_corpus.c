@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* generate_corpus TARGET DIRECTORY: writes inputs for a fuzz target: good ones made by the real
  * encoders, broken ones named by their fault, and what faults.def keeps. */
-#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "lib/array_size.h"
 #include "lib/branch_graph.h"
 #include "tests/fuzz/generate_captures.h"
+#include "tests/fuzz/generate_elf.h"
 #include "tests/fuzz/generate_pt.h"
 #include "tests/fuzz/trace_bytes.h"
 
@@ -750,31 +750,13 @@ static void generate_ring(const char *dir)
 	put(dir, "empty", "", 0);
 }
 
-/* Programs of which nothing but segments can be read; corpus_elf.sh makes whole ones. */
+/* corpus_elf.sh makes whole programs. */
 static void generate_elf(const char *dir)
 {
-	struct {
-		Elf64_Ehdr header;
-		Elf64_Phdr code;
-		char bytes[256];
-	} program = {.header = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64,
-					    ELFDATA2LSB, EV_CURRENT},
-				.e_type = ET_DYN,
-				.e_machine = EM_X86_64,
-				.e_version = EV_CURRENT,
-				.e_phoff = sizeof program.header,
-				.e_ehsize = sizeof program.header,
-				.e_phentsize = sizeof program.code,
-				.e_phnum = 1},
-		     .code = {.p_type = PT_LOAD,
-			      .p_flags = PF_R | PF_X,
-			      .p_filesz = sizeof program,
-			      .p_memsz = sizeof program,
-			      .p_align = 4096}};
+	struct buf without = elf_without_sections(false), behind = elf_without_sections(true);
 
-	put(dir, "without-sections", &program, sizeof program);
-	program.header.e_shoff = sizeof program;
-	put(dir, "bad-sections-behind-its-end", &program, sizeof program);
+	put_buf(dir, "without-sections", &without);
+	put_buf(dir, "bad-sections-behind-its-end", &behind);
 	put(dir, "bad-empty", "", 0);
 }
 
