@@ -750,7 +750,6 @@ static void generate_ring(const char *dir)
 	put(dir, "empty", "", 0);
 }
 
-/* corpus_elf.sh makes whole programs. */
 static void generate_elf(const char *dir)
 {
 	struct buf without = elf_without_sections(false), behind = elf_without_sections(true);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Small ELF files for the fuzz target elf. Used by generate_corpus. */
+/* Small ELF files for the fuzz target elf; corpus_elf.sh makes whole programs. Used by
+ * generate_corpus. */
 #ifndef BT_GENERATE_ELF_H
 #define BT_GENERATE_ELF_H
 
