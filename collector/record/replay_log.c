@@ -689,6 +689,28 @@ void replay_log_flush(struct replay_log *l)
 
 /* ---- Signals ---- */
 
+/* Logs the pages of [start, start + FRAME_MOST) that can be read. */
+static void put_frame(struct replay_log *l, const struct task *task, uint64_t start)
+{
+	for (uint64_t at = 0; at < FRAME_MOST; at += BT_PAGE) {
+		uint8_t bytes[BT_PAGE];
+		size_t n = tracee_read(task->host_tid, start + at, bytes, sizeof bytes);
+
+		if (n)
+			put_data(l, start + at, bytes, n);
+	}
+}
+
+/* A handler's frame had no room on the stack, and SIGSEGV has come in the handler's place. The
+ * kernel has written some of the frame (setup_rt_frame(), Linux arch/x86/kernel/signal.c), and has
+ * given the call that the first signal interrupted the result that its handler would have found. */
+static void put_failed_frame(struct replay_log *l, const struct task *task)
+{
+	put_frame(l, task, (task->regs.rsp - FRAME_MOST) & ~(uint64_t)(BT_PAGE - 1));
+	put_frame(l, task, task->regs.rsp & ~(uint64_t)(BT_PAGE - 1));
+	put_state(l, task, false);
+}
+
 void replay_log_signal(struct replay_log *l, const struct task *task,
 		       const struct arrived_signal *signal, uint64_t seq)
 {
@@ -704,8 +726,12 @@ void replay_log_signal(struct replay_log *l, const struct task *task,
 	rec.regs.orig_rax = UINT64_MAX; /* it tells of a call that is over */
 	if (tracee_may_be_dispatched(signal->info))
 		rec.from = task->signal_from ? task->signal_from : rec.point.rip;
-	if (is_logged(l, task))
-		write_record(l, BT_RECORD_LOG_SIGNAL, &rec);
+	if (!is_logged(l, task))
+		return;
+	if (l->enters_handler && rec.signo == SIGSEGV)
+		put_failed_frame(l, task);
+	l->enters_handler = signal->action == BT_ACTION_HANDLER;
+	write_record(l, BT_RECORD_LOG_SIGNAL, &rec);
 }
 
 void replay_log_handler(struct replay_log *l, const struct task *task, uint64_t seq)
@@ -715,15 +741,10 @@ void replay_log_handler(struct replay_log *l, const struct task *task, uint64_t 
 
 	if (!is_logged(l, task))
 		return;
+	l->enters_handler = false;
 	/* The kernel writes it upwards from rsp. Memory behind the frame has not changed, and
 	 * logging it does no harm. */
-	for (uint64_t at = 0; at < FRAME_MOST; at += BT_PAGE) {
-		uint8_t bytes[BT_PAGE];
-		size_t n = tracee_read(task->host_tid, task->regs.rsp + at, bytes, sizeof bytes);
-
-		if (n)
-			put_data(l, task->regs.rsp + at, bytes, n);
-	}
+	put_frame(l, task, task->regs.rsp);
 	put_state(l, task, true);
 	write_record(l, BT_RECORD_LOG_HANDLER, &rec);
 }

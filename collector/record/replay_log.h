@@ -33,7 +33,8 @@ struct replay_log {
 	struct bt_regs regs; /* at the entry of the task's call */
 	struct bt_point at;  /* there */
 	bool in_call;
-	bool executes; /* another program: by this call */
+	bool enters_handler; /* a signal has come that has one, and nothing since */
+	bool executes;       /* another program: by this call */
 	struct bt_record_log_call execution;
 	struct guarded_pages guards;  /* of the program */
 	struct log_shape detached;    /* the mapping that a shmdt removes; end 0: it is no shmdt */
