@@ -23,6 +23,7 @@
 
 #include "collector/record/changed_mappings.h"
 #include "collector/record/log_shapes.h"
+#include "collector/record/writable_ranges.h"
 #include "collector/space/mappings.h"
 #include "collector/space/world.h"
 #include "collector/supervisor/session.h"
@@ -405,7 +406,7 @@ static enum memory_copy_of writes_more(const struct replay_log *l, const struct 
 	const struct syscall_facts *facts = c->compat ? NULL : syscall_facts(c->nr);
 
 	if (!facts || l->ranges.known != SYSCALL_RANGES_KNOWN ||
-	    facts->changes & SYSCALL_CHANGES_OTHERS)
+	    facts->changes & SYSCALL_CHANGES_OTHERS || l->may_break_off)
 		return MEMORY_COPY_ALL;
 	if (syscall_is(c, SYS_exit_group)) /* nobody sees what is there behind it */
 		return MEMORY_COPY_NOTHING;
@@ -444,6 +445,8 @@ void replay_log_syscall_enter(struct replay_log *l, struct task *task)
 					 &task->process->space->mappings);
 	log_content_enter(&l->content, task->host_tid, &task->syscall);
 	log_outputs_enter(&l->outputs, task->host_tid, &task->syscall);
+	l->may_break_off =
+		!ranges_are_writable(task->host_tid, &task->process->space->mappings, &l->ranges);
 	l->compares = writes_more(l, task);
 	if (l->compares && !memory_copy_take(&l->before, task->host_tid, l->compares,
 					     l->file.change == MAPPED_FILE_ANY))
@@ -500,7 +503,8 @@ static void put_written(struct replay_log *l, struct task *task, uint64_t result
 				    &change);
 	else if (l->file.change == MAPPED_FILE_PART)
 		mapped_file_call_exit(&l->file, task->host_tid, &task->syscall, result, &sink);
-	if (l->compares == MEMORY_COPY_ALL)
+	/* Memory that the call makes the stack grow into is in no copy, but in the ranges. */
+	if (l->compares == MEMORY_COPY_ALL && !l->may_break_off)
 		return;
 	syscall_ranges_exit(result, &memory, &l->ranges);
 	for (size_t i = 0; i < l->ranges.count; i++)

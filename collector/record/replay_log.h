@@ -41,6 +41,7 @@ struct replay_log {
 	struct syscall_ranges ranges; /* ranges that the call may write; in room */
 	struct syscall_range *room;   /* of SYSCALL_RANGES_ENOUGH; owned */
 	struct mapped_file_call file; /* the call's change of mapped files */
+	bool may_break_off;           /* the call, in the midst of memory that it cannot write */
 	enum memory_copy_of compares; /* memory to compare, if no row tells the outputs */
 	struct memory_copy before;    /* its bytes at the entry */
 	struct log_content content;   /* of mappings */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Operations of a session (collector/supervisor/session.h) for what means nothing in a replay. They do
- * nothing. */
+/* Operations of a session (collector/supervisor/session.h) for what means nothing in a replay. They
+ * do nothing. */
 #ifndef BT_UNHEARD_EVENTS_H
 #define BT_UNHEARD_EVENTS_H
 

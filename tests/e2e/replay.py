@@ -231,6 +231,16 @@ def written_file():
     same(result)
 
 
+@case("what calls write past what their result or their length says: parts of calls that break off, and of structures with counts of their own")
+def written_past():
+    program = build("written_past.c", *STATIC, "-O1")
+    alone, result = native([program]), recorded([program])
+    equal(result.out, alone.out, "what it prints")
+    check(b"recvmmsg: 1," in result.out and b"read: 4096," in result.out, result.out)
+    same(result)
+    same(recorded([program], "--backend", "step"))
+
+
 @case("a file that is mapped again over itself: the same bytes are not logged again, others are")
 def mapped_over():
     folder = fresh_dir("over")
