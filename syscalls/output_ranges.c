@@ -25,8 +25,9 @@ void output_add_fixed(const struct syscall_evaluation *e, uint64_t at, uint64_t 
 void output_add_length_word(const struct syscall_evaluation *e, uint64_t at, uint64_t n,
 			    enum syscall_when when)
 {
-	output_add(e, (struct syscall_range){
-			     .start = at, .length = n, .when = (uint8_t)when, .unit = UNIT_LENGTH});
+	output_add(e,
+		   (struct syscall_range){
+			   .start = at, .length = n, .when = (uint8_t)when, .unit = UNIT_LENGTH});
 }
 
 uint64_t output_units(uint64_t n, uint64_t unit)
@@ -73,8 +74,8 @@ void output_add_length(const struct syscall_evaluation *e, uint64_t at, uint64_t
 	output_add_length_word(e, length_at, sizeof length, WHEN_EVER);
 	if (output_read(e, length_at, &length, sizeof length))
 		output_add(e, (struct syscall_range){.start = at,
-						    .length = output_units(length, unit),
-						    .bound = BOUND_LENGTH,
-						    .unit = unit,
-						    .value = length_at});
+						     .length = output_units(length, unit),
+						     .bound = BOUND_LENGTH,
+						     .unit = unit,
+						     .value = length_at});
 }

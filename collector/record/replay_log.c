@@ -302,6 +302,7 @@ static void put_other_program(struct replay_log *l, struct task *task)
 	if (!is_logged(l, task) || !l->executes)
 		return;
 	l->executes = false;
+	l->heap_end = tracee_heap_start(task->host_tid);
 	world_hide_vdso(task->host_tid);
 	guarded_pages_release(&l->guards);
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
@@ -309,7 +310,6 @@ static void put_other_program(struct replay_log *l, struct task *task)
 	if (!put_world(l, task))
 		replay_log_end(l, "the memory of the program that it executes cannot be read");
 	put_state(l, task, true);
-	l->heap_end = 0;
 	write_record(l, BT_RECORD_LOG_CALL, &l->execution);
 }
 
@@ -326,6 +326,7 @@ void replay_log_program(struct replay_log *l, struct task *task)
 	}
 	l->unit = task->unit->number;
 	l->task = task->number;
+	l->heap_end = tracee_heap_start(task->host_tid);
 	world_hide_vdso(task->host_tid);
 	log_outputs_begin(&l->outputs, task->host_tid);
 	put_processor(l);

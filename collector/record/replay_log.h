@@ -29,7 +29,7 @@ struct replay_log {
 	const char *end; /* why it has ended before the program; NULL: it has not */
 	uint32_t unit, task;
 	bool reads_run;      /* readable pages may be executed, too (personality(2)) */
-	uint64_t heap_end;   /* the last result of brk, 0: none yet */
+	uint64_t heap_end;   /* the last result of brk; where the heap begins; 0: not known */
 	struct bt_regs regs; /* at the entry of the task's call */
 	struct bt_point at;  /* there */
 	bool in_call;

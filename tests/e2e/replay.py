@@ -3,6 +3,7 @@
 # Programs are recorded with --replayable, deleted with what they read, and run again by btrec replay: the same output, each event met.
 # What is changed in a log is found, at its event; what is no log of ours is refused.
 import collections
+import ctypes
 import random
 import resource
 import socket
@@ -229,6 +230,18 @@ def written_file():
     result = recorded([source + ".bin", source + ".file"])
     equal(result.out, b"into the file, 7\n", "output")
     same(result)
+
+
+@case("a program moves the end of its heap without having asked for it")
+def first_break():
+    program = build("first_break.S", *BARE)
+    def fixed():
+        ctypes.CDLL(None).personality(0x40000) # ADDR_NO_RANDOMIZE
+    equal(native([program], setup=fixed).status, 0, "status without a recording")
+    for argv, setup in ([program], fixed), (["setarch", "-R", program], None):
+        result = record(argv, ["--replayable", "--quiet"], setup=setup)
+        equal((result.status, result.out), (0, b"h\n"), "end and output of the program")
+        same(result)
 
 
 @case("what calls write past what their result or their length says: parts of calls that break off, and of structures with counts of their own")
