@@ -1220,10 +1220,10 @@ def cut_off():
     check(b"cut off" in again.err, again.err)
 
 
-@case("calls through which memory is written later are refused with ENOSYS")
+@case("calls through which memory is written later are refused with ENOSYS, and so are pages that the kernel may drop, with EINVAL")
 def rings():
     program = build("rings.c")
-    refused = b"io_setup refused\nio_uring_setup refused\nuserfaultfd refused\n"
+    refused = b"io_setup refused\nio_uring_setup refused\nuserfaultfd refused\ndroppable refused\n"
     result = recorded([program])
     equal(result.out, refused, "what the program was told")
     same(result)
