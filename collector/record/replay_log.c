@@ -587,12 +587,24 @@ static uint64_t may_map_twice(const struct task *task, const struct tracee_sysca
 	return syscall_is(call, SYS_shmat); /* the mapping that it begins */
 }
 
+/* Whether there is memory at address 0 since the call. Calls whose argument is NULL write nothing,
+ * says every row. */
+static bool maps_null(const struct tracee_syscall *call, uint64_t result)
+{
+	return !result && (syscall_is(call, SYS_mmap) || syscall_is(call, SYS_mremap) ||
+			   syscall_is(call, SYS_shmat));
+}
+
 /* True: the log has ended. */
-static bool end_if_twice(struct replay_log *l, const struct task *task,
-			 const struct tracee_syscall *call, uint64_t result)
+static bool end_if_unloggable(struct replay_log *l, const struct task *task,
+			      const struct tracee_syscall *call, uint64_t result)
 {
 	uint64_t start, n = may_map_twice(task, call, result, &start);
 
+	if (maps_null(call, result)) {
+		replay_log_end(l, "the program maps memory at address 0");
+		return true;
+	}
 	if (!n || !pages_are_mapped_twice(task->host_tid, start, start + n))
 		return false;
 	replay_log_end(l, "the program maps memory at two places, to write to it");
@@ -626,7 +638,7 @@ void replay_log_syscall_exit(struct replay_log *l, struct task *task, const stru
 		replay_log_end(l, "the program sets segments of its own (modify_ldt)");
 		return;
 	}
-	if (end_if_twice(l, task, &task->syscall, result))
+	if (end_if_unloggable(l, task, &task->syscall, result))
 		return;
 	if (l->detached.end && !call_has_failed(result))
 		put_shape_and_guards(l, task->host_tid, &l->detached);
@@ -652,7 +664,7 @@ static uint64_t put_effects_of_made(struct replay_log *l, const struct task *tas
 
 	memcpy(made.args, call->args, sizeof made.args);
 	if (!facts || facts->changes & SYSCALL_CHANGES_MAPS) {
-		if (end_if_twice(l, task, &made, call->result))
+		if (end_if_unloggable(l, task, &made, call->result))
 			return 0;
 		put_shapes(l, task, &made, call->result);
 	}

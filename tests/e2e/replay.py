@@ -68,6 +68,19 @@ def of_debian():
     check(tried >= 8, "only %d of these programs are here" % tried)
 
 
+@case("all memory that a program has at its end is what it had in the recording, with signals, too")
+def sums():
+    library = build("sums_memory.c", "-shared", "-fPIC", "-O1", name="libsums_memory.so")
+    for argv in (["ls", "-la", "/usr"], ["sqlite3", ":memory:", "select random()"], ["/usr/bin/python3", "-c", "print(sum(range(1000)))"],
+                 ["gzip", "-c", "/etc/services"]):
+        if not shutil.which(argv[0]):
+            continue
+        for alarms in [], ["ALARMS=3000"]:
+            result = recorded(["env", "LD_PRELOAD=" + library, *alarms, *argv])
+            check(result.out.count(b"rw-p sum ") > 5, "sums: %r" % result.out[-300:])
+            same(result)
+
+
 @case("what the kernel copies from a file to standard output, past the program")
 def copied():
     trace, out = fresh("trace"), os.path.join(TMP, "copied")
@@ -230,6 +243,19 @@ def written_file():
     result = recorded([source + ".bin", source + ".file"])
     equal(result.out, b"into the file, 7\n", "output")
     same(result)
+
+
+@case("where a program maps memory at address 0 the log ends, and the replay says so")
+def at_null():
+    program = build("maps_null.c", *STATIC)
+    alone = native([program])
+    if alone.status:
+        raise Skip("nothing can be mapped there: vm.mmap_min_addr")
+    result = recorded([program])
+    equal(result.out, alone.out, "what it prints")
+    again = replayed(result.trace)
+    equal((again.status, again.out), (0, alone.out[:alone.out.index(b"mapped")]), "status and output of the replay")
+    check(b"maps memory at address 0" in again.err, again.err)
 
 
 @case("a program moves the end of its heap without having asked for it")
@@ -1220,10 +1246,10 @@ def cut_off():
     check(b"cut off" in again.err, again.err)
 
 
-@case("calls through which memory is written later are refused with ENOSYS, and so are pages that the kernel may drop, with EINVAL")
+@case("calls through which memory is written later are refused with ENOSYS, and so are pages that the kernel may drop or change, with EINVAL")
 def rings():
     program = build("rings.c")
-    refused = b"io_setup refused\nio_uring_setup refused\nuserfaultfd refused\ndroppable refused\n"
+    refused = b"io_setup refused\nio_uring_setup refused\nuserfaultfd refused\ndroppable refused\nvdso refused\n"
     result = recorded([program])
     equal(result.out, refused, "what the program was told")
     same(result)
