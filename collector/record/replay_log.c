@@ -21,7 +21,6 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "collector/record/changed_mappings.h"
 #include "collector/record/log_shapes.h"
 #include "collector/record/writable_ranges.h"
 #include "collector/space/mappings.h"
@@ -424,8 +423,6 @@ static enum memory_copy_of writes_more(const struct replay_log *l, const struct 
 void replay_log_syscall_enter(struct replay_log *l, struct task *task)
 {
 	const struct syscall_memory memory = {read_of_task, task};
-	struct mapping attached = {.path = NULL};
-
 	if (!is_logged(l, task))
 		return;
 	l->regs = task->regs;
@@ -435,12 +432,7 @@ void replay_log_syscall_enter(struct replay_log *l, struct task *task)
 	l->ranges = (struct syscall_ranges){.room = l->room ? SYSCALL_RANGES_ENOUGH : 0,
 					    .ranges = l->room};
 	syscall_ranges_enter(task->syscall.nr, task->syscall.args, &memory, &l->ranges);
-	l->detached = (struct log_shape){0};
-	if (syscall_is(&task->syscall, SYS_shmdt) &&
-	    mappings_at(task->host_tid, task->syscall.args[0], &attached))
-		l->detached = (struct log_shape){
-			.what = BT_SHAPE_UNMAP, .start = attached.start, .end = attached.end};
-	free(attached.path);
+	l->detaching = changed_mappings_detach(task->host_tid, &task->syscall);
 	address_space_catch_up(task->process->space, task->host_tid);
 	l->file = mapped_file_call_enter(task->host_tid, &task->syscall,
 					 &task->process->space->mappings);
@@ -640,9 +632,9 @@ void replay_log_syscall_exit(struct replay_log *l, struct task *task, const stru
 	}
 	if (end_if_unloggable(l, task, &task->syscall, result))
 		return;
-	if (l->detached.end && !call_has_failed(result))
-		put_shape_and_guards(l, task->host_tid, &l->detached);
 	put_shapes(l, task, &task->syscall, result);
+	if (!changed_mappings_tell(task->host_tid, &l->detaching, put_shape_and_guards, l))
+		replay_log_end(l, "what a call did to mappings cannot be read");
 	put_written(l, task, result);
 	told = log_outputs_put(&l->outputs, task->host_tid, &task->syscall, result);
 	rec.told = told && told == result;

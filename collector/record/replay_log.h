@@ -9,6 +9,7 @@
 #ifndef BT_REPLAY_LOG_H
 #define BT_REPLAY_LOG_H
 
+#include "collector/record/changed_mappings.h"
 #include "collector/record/guarded_pages.h"
 #include "collector/record/log_content.h"
 #include "collector/record/log_outputs.h"
@@ -36,8 +37,9 @@ struct replay_log {
 	bool enters_handler; /* a signal has come that has one, and nothing since */
 	bool executes;       /* another program: by this call */
 	struct bt_record_log_call execution;
-	struct guarded_pages guards;  /* of the program */
-	struct log_shape detached;    /* the mapping that a shmdt removes; end 0: it is no shmdt */
+	struct guarded_pages guards; /* of the program */
+	struct map_part
+		detaching; /* the addresses in which a shmdt removes; length 0: it does not */
 	struct syscall_ranges ranges; /* ranges that the call may write; in room */
 	struct syscall_range *room;   /* of SYSCALL_RANGES_ENOUGH; owned */
 	struct mapped_file_call file; /* the call's change of mapped files */

@@ -731,6 +731,14 @@ def odd_mapping(what):
         same(result)
 
 
+@case("shared memory that is detached when its mapping is in parts")
+def detached_parts():
+    program = build("detached_parts.c", *STATIC, "-O1")
+    alone, result = native([program]), recorded([program])
+    equal((result.out, alone.out.count(b"9")), (alone.out, 4), "what it prints")
+    same(result)
+
+
 @case("a mapping that is moved and stays (MREMAP_DONTUNMAP)")
 def odd_kept():
     odd_mapping("keep")
