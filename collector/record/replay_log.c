@@ -439,6 +439,7 @@ void replay_log_syscall_enter(struct replay_log *l, struct task *task)
 	log_content_enter(&l->content, task->host_tid, &task->syscall);
 	log_outputs_enter(&l->outputs, task->host_tid, &task->syscall);
 	l->may_break_off =
+		!task->syscall.compat && l->ranges.known == SYSCALL_RANGES_KNOWN &&
 		!ranges_are_writable(task->host_tid, &task->process->space->mappings, &l->ranges);
 	l->compares = writes_more(l, task);
 	if (l->compares && !memory_copy_take(&l->before, task->host_tid, l->compares,
