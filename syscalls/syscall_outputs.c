@@ -69,6 +69,7 @@ struct output {
 	uint8_t place, count,
 		width; /* of SIZE_POINTED and SIZE_BEHIND: offsets, bytes of the count */
 	uint32_t unit;
+	bool has_more; /* of SIZE_RESULT: an entry of a folder behind it */
 	void (*add)(const struct syscall_evaluation *e);
 };
 
@@ -489,6 +490,11 @@ static void ioctl_request(const struct syscall_evaluation *e);
 	{                                                                              \
 		.size = SIZE_RESULT, .argument = (arg), .by = (count), .unit = (bytes) \
 	}
+#define ENTRIES(arg, count)                                                         \
+	{                                                                           \
+		.size = SIZE_RESULT, .argument = (arg), .by = (count), .unit = (1), \
+		.has_more = true                                                    \
+	}
 #define LENGTH(arg, at)                                            \
 	{                                                          \
 		.size = SIZE_LENGTH, .argument = (arg), .by = (at) \
@@ -658,6 +664,7 @@ static void add_output(const struct syscall_evaluation *e, const struct output *
 	case SIZE_RESULT:
 		r.length = output_units(count, o->unit);
 		r.bound = BOUND_RESULT;
+		r.value = o->has_more ? SYSCALL_ENTRY_MOST : 0;
 		output_add(e, r);
 		break;
 	case SIZE_LENGTH:
@@ -724,6 +731,7 @@ int syscall_plain_outputs(uint64_t nr, struct syscall_plain_output out[SYSCALL_P
 							     .is_counted = o->size != SIZE_FIXED,
 							     .is_cut = o->size == SIZE_RESULT,
 							     .is_ever = o->when == WHEN_EVER,
+							     .has_more = o->has_more,
 							     .by = o->by,
 							     .unit = o->unit};
 	}

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -19,11 +20,12 @@
 
 enum { PAGE = 4096, SOURCES = 6, NODE = 0x2 | 0x4 | 0x80 /* FUTEX2_SIZE_U32, _NUMA, _PRIVATE */ };
 
+/* Of much memory some bytes, as each instruction may be a stop. */
 static void tell(const char *what, long result, const void *bytes, size_t n)
 {
 	unsigned sum = 0;
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i += n < PAGE ? 1 : 61)
 		sum = sum * 31 + ((const unsigned char *)bytes)[i];
 	printf("%s: %ld, %08x\n", what, result, sum);
 }
@@ -136,6 +138,22 @@ static void write_messages(int type, int vectors)
 	close(ends[1]);
 }
 
+/* Entries of a folder, of which the last breaks off. */
+static void write_entries(void)
+{
+	enum { ROOM = 200 };
+	char *at = pages_to_fill() + 2 * PAGE - ROOM;
+	int fd = open("/", O_RDONLY | O_DIRECTORY);
+
+	for (int i = 0; i < 8; i++) {
+		long result = syscall(SYS_getdents64, fd, at + i, PAGE);
+
+		tell("getdents64", result, at, ROOM);
+		memset(at, 0, ROOM);
+	}
+	close(fd);
+}
+
 /* Memory that the stack grows into when the kernel writes there. */
 static void write_deep(void)
 {
@@ -157,5 +175,6 @@ int main(void)
 	write_messages(SOCK_DGRAM, 0);
 	write_messages(SOCK_STREAM, 0);
 	write_messages(SOCK_STREAM, 1);
+	write_entries();
 	write_deep();
 }
