@@ -731,6 +731,18 @@ def odd_mapping(what):
         same(result)
 
 
+@case("a write to the program's own memory through another mount of procfs")
+def other_proc():
+    argv = [build("other_proc.c", *STATIC), fresh_dir("proc")]
+    alone = native(argv)
+    if alone.status == 77:
+        raise Skip("procfs cannot be mounted here")
+    equal(alone.out, b"4 bytes: he\n", "what it prints")
+    result = recorded(argv)
+    equal(result.out, alone.out, "what it prints")
+    same(result)
+
+
 @case("shared memory that is detached when its mapping is in parts")
 def detached_parts():
     program = build("detached_parts.c", *STATIC, "-O1")
