@@ -21,7 +21,7 @@ enum {
 	IN_MEMORY_MOST = 512 << 20, /* bytes of those that lie in a pack, together */
 };
 
-static const uint64_t memory_most = UINT64_C(4) << 30; /* bytes */
+static const uint64_t memory_most = UINT64_C(4) << 30;       /* bytes */
 static const uint64_t time_most = 60 * UINT64_C(1000000000); /* ns */
 
 void trace_copies_init(struct trace_copies *c)

@@ -21,12 +21,12 @@ struct trace_copies {
 		char build_id[2 * 64 + 1]; /* hex; "": it has none */
 	} * list;                          /* owned */
 	size_t count;
-	uint64_t memory_most; /* bytes that this process may have more than before */
+	uint64_t memory_most;     /* bytes that this process may have more than before */
 	struct strange_time time; /* for all that is done with them */
 };
 
-/* The trace has not been looked at. All work with copies may take a minute of processor time and 4 GB
- * of memory. */
+/* The trace has not been looked at. All work with copies may take a minute of processor time and 4
+ * GB of memory. */
 void trace_copies_init(struct trace_copies *c);
 
 /* Offers those with that build-id (hex; "": all) until take() takes one: it returns true, and the

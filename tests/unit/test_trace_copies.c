@@ -84,11 +84,16 @@ static void a_copy_tells_names_lines_and_inlined_frames(void **state)
 static void when_the_time_is_over_nothing_is_told_by_a_copy_and_that_is_said(void **state)
 {
 	struct sample *p = *state;
+	struct image_module *module;
 	struct location loc;
+	Dwarf_Addr bias;
 
 	make_copied(p);
 	expect_entry(p);
+	module = symbols_module(p->s, 1, 1, p->ret);
+	assert_non_null(image_module_unit(module, p->ret, &bias));
 	spend_time(p);
+	assert_null(image_module_unit(module, p->ret, &bias));
 	loc = sample_look(p, p->ret, true);
 	assert_string_equal(loc.function, "");
 	assert_string_equal(loc.file, "");
@@ -132,6 +137,43 @@ static void when_the_time_is_over_no_frame_and_no_value_is_told_by_a_copy(void *
 	spend_time(p);
 	assert_int_equal(unwind(p), 1);
 	assert_int_equal(count_values(p), 0);
+}
+
+/* Variables that are told, of which the first `most` take all the time. */
+struct telling {
+	struct sample *p;
+	size_t told, most;
+};
+
+static void tell(void *arg, const struct frame_variable *v)
+{
+	struct telling *t = arg;
+
+	(void)v;
+	if (++t->told == t->most)
+		spend_time(t->p);
+}
+
+static size_t tell_variables(struct sample *p, size_t most)
+{
+	const struct model_snapshot *snap = &p->m->snapshots[0];
+	struct telling telling = {.p = p, .most = most};
+	struct thread_values *t;
+	struct bt_error err;
+
+	assert_int_equal(thread_values_open(&t, p->s, snap, snap->threads[0], &err), 0);
+	frame_variables_each(t, 1, p->ret - 1, tell, &telling);
+	thread_values_close(t);
+	return telling.told;
+}
+
+static void while_variables_are_looked_for_the_time_may_be_over(void **state)
+{
+	struct sample *p = *state;
+
+	make_copied(p);
+	assert_true(tell_variables(p, SIZE_MAX) >= 3); /* of three functions, two of them inlined */
+	assert_int_equal(tell_variables(p, 2), 2);
 }
 
 /* Bytes of private memory that this process may have more. */
@@ -226,6 +268,7 @@ int main(void)
 		SAMPLE_TEST(a_copy_tells_names_lines_and_inlined_frames),
 		SAMPLE_TEST(when_the_time_is_over_nothing_is_told_by_a_copy_and_that_is_said),
 		SAMPLE_TEST(when_the_time_is_over_no_frame_and_no_value_is_told_by_a_copy),
+		SAMPLE_TEST(while_variables_are_looked_for_the_time_may_be_over),
 		SAMPLE_TEST(the_first_copy_limits_the_memory_of_this_process),
 	};
 

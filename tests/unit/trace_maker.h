@@ -23,7 +23,8 @@ struct maker {
 	struct buf records[MAKER_FILES]; /* not yet in a block */
 	struct buf files[MAKER_FILES];
 	uint64_t blocks[MAKER_FILES];
-	struct slice mapped; /* mapped-1: what the program had mapped; none: there is no such file */
+	struct slice
+		mapped; /* mapped-1: what the program had mapped; none: there is no such file */
 	uint64_t seq, objects;
 	uint32_t unit; /* of the newest event in its block */
 };
