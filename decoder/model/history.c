@@ -48,11 +48,10 @@ struct chunk {
 	size_t count;     /* the most entries that its bytes can hold; once decoded, their number */
 	size_t skip;      /* of them, left to an earlier chunk */
 	size_t index;     /* of the record in the file */
-	struct chunk_state
-		before;           /* its first entry; once decoded, the first that is not skipped */
-	struct chunk_state after; /* its last one */
-	size_t at;                /* place of its entries in history.entries while loading */
-	size_t used;              /* entries there: EPOCH folded away */
+	struct chunk_state before; /* its first entry; once decoded, the first not skipped */
+	struct chunk_state after;  /* its last one */
+	size_t at;                 /* place of its entries in history.entries while loading */
+	size_t used;               /* entries there: EPOCH folded away */
 };
 
 struct chunks {
