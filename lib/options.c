@@ -145,15 +145,15 @@ int options_parse(const struct option_row *rows, size_t count, void *target, int
 {
 	struct parser p = {rows, count, target, argv, argc, 0};
 
-	return parse_words(&p, false, err);
+	return parse_words(&p, true, err);
 }
 
-int options_parse_anywhere(const struct option_row *rows, size_t count, void *target, int argc,
-			   char **argv, struct bt_error *err)
+int options_parse_to_operand(const struct option_row *rows, size_t count, void *target, int argc,
+			     char **argv, struct bt_error *err)
 {
 	struct parser p = {rows, count, target, argv, argc, 0};
 
-	return parse_words(&p, true, err);
+	return parse_words(&p, false, err);
 }
 
 void options_help(FILE *to, const struct option_row *rows, size_t count)

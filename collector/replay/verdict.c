@@ -10,14 +10,14 @@ void verdict_finish(struct replaying *r, const struct task *task)
 }
 
 void verdict_fail(struct replaying *r, const struct task *task, enum bt_error_code code,
-			const char *what)
+		  const char *what)
 {
 	bt_fail(&r->failure, code, 0, "%s", what);
 	verdict_finish(r, task);
 }
 
 void verdict_diverge(struct replaying *r, struct task *task, enum divergence_kind kind,
-			   const char *came)
+		     const char *came)
 {
 	struct divergence *d = &r->divergence;
 	const struct bt_regs *regs = log_event_regs(&r->log.now.event);

@@ -67,7 +67,7 @@ static struct line *parse(parser *how, const char *text)
 	return &l;
 }
 
-static struct line *parsed(const char *text) { return parse(options_parse, text); }
+static struct line *parsed(const char *text) { return parse(options_parse_to_operand, text); }
 
 static void fails_with(const char *text, const char *message)
 {
@@ -123,7 +123,7 @@ static void options_end_at_the_first_operand(void **state)
 
 static void options_stand_anywhere_where_they_may(void **state)
 {
-	const struct line *l = parse(options_parse_anywhere, "a -q b --output x - --form=y -t");
+	const struct line *l = parse(options_parse, "a -q b --output x - --form=y -t");
 
 	(void)state;
 	assert_int_equal(l->at, 6);
@@ -134,7 +134,7 @@ static void options_stand_anywhere_where_they_may(void **state)
 	assert_string_equal(l->target.form, "y");
 	assert_true(l->target.quiet && l->target.times == 1);
 
-	l = parse(options_parse_anywhere, "a -q -- -t b");
+	l = parse(options_parse, "a -q -- -t b");
 	assert_int_equal(l->at, 3);
 	assert_string_equal(l->words[3], "a");
 	assert_string_equal(l->words[4], "-t");
