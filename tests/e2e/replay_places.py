@@ -451,7 +451,7 @@ def checksums():
     check(engine.out.count(b"\n") >= 8, engine.out)
 
 
-@case("of a window that has more branches than are read it is said how many are not")
+@case("of a window that has more branches than are read it is said how many are not", sanitized=False)
 def window_of_many():
     folder = fresh_dir("many")
     source = os.path.join(folder, "many.c")
