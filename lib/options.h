@@ -24,6 +24,9 @@ struct option_row {
 	/* Without set: the offset in target of the const char * for the argument, or of the bool
 	 * that an option without argument sets. */
 	size_t at;
+	/* Not NULL: the argument may be left out, and set gets NULL then. The next word is it only
+	 * where this says so. */
+	bool (*is_argument)(const char *word);
 };
 
 /* Parses argv[1..], up to "--" if that is there. Moves operands behind all options, as GNU programs

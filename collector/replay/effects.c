@@ -5,8 +5,8 @@
 #include <stdio.h>
 
 #include "collector/replay/extended_state.h"
+#include "collector/replay/outcome.h"
 #include "collector/replay/told_output.h"
-#include "collector/replay/verdict.h"
 #include "collector/tracee/tracee.h"
 #include "format/log_values.h"
 
@@ -109,7 +109,7 @@ static void fail_without_room(struct replaying *r, const struct task *task,
 		 " MB of addresses here",
 		 (s->end - s->start) >> 20, r->options.memory >> 20);
 	bt_fail(&r->failure, BT_E_NO_MEMORY, 0, "%s", text);
-	verdict_finish(r, task);
+	outcome_finish(r, task);
 }
 
 /* The bytes that the program writes for its user. False: it has diverged. */
@@ -118,7 +118,7 @@ static bool tell_output(struct replaying *r, struct task *task, const struct log
 	struct memory_difference differs;
 
 	if (!output_is_there(&r->log, e, task->host_tid, &differs)) {
-		verdict_diverge(r, task, DIVERGENCE_OUTPUT, "other bytes that it writes");
+		outcome_diverge(r, task, DIVERGENCE_OUTPUT, "other bytes that it writes");
 		r->divergence.memory = differs;
 		return false;
 	}
@@ -140,7 +140,7 @@ static bool has_all_output(struct replaying *r, struct task *task)
 		return true;
 	snprintf(came, sizeof came, "%" PRIu64 " bytes of output, where it wrote %" PRIu64, bytes,
 		 event->u.log_call.result);
-	verdict_diverge(r, task, DIVERGENCE_OUTPUT, came);
+	outcome_diverge(r, task, DIVERGENCE_OUTPUT, came);
 	return false;
 }
 
@@ -152,7 +152,7 @@ static bool apply_effect(struct replaying *r, struct task *task, const struct lo
 	if (result == HOST_FULL)
 		fail_without_room(r, task, &e->u.shape);
 	else if (result != HOST_DONE)
-		verdict_diverge(r, task, DIVERGENCE_EFFECT, "an effect that cannot be applied");
+		outcome_diverge(r, task, DIVERGENCE_EFFECT, "an effect that cannot be applied");
 	return result == HOST_DONE;
 }
 
@@ -161,7 +161,7 @@ bool effects_set_regs(struct replaying *r, struct task *task)
 	int rc = tracee_set_regs(task->host_tid, &task->regs);
 
 	if (rc == -BT_E_UNSUPPORTED)
-		verdict_diverge(r, task, DIVERGENCE_EFFECT, "registers that cannot be set");
+		outcome_diverge(r, task, DIVERGENCE_EFFECT, "registers that cannot be set");
 	return !rc;
 }
 

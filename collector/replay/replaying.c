@@ -11,9 +11,9 @@
 #include "collector/replay/effects.h"
 #include "collector/replay/host.h"
 #include "collector/replay/kept_parts.h"
+#include "collector/replay/outcome.h"
 #include "collector/replay/silent_observer.h"
 #include "collector/replay/told_output.h"
-#include "collector/replay/verdict.h"
 #include "collector/tracee/tracee.h"
 #include "format/log_values.h"
 #include "syscalls/syscall_names.h"
@@ -79,7 +79,7 @@ static bool serve_destinations(struct replaying *r, struct supervisor *sup, stru
 			come_to_destination(r, sup, task);
 		if (r->passed || r->destination == r->options.destination_count) {
 			sup->backend.ops->stop_at(&sup->backend, task, NULL);
-			verdict_finish(r, task);
+			outcome_finish(r, task);
 			return false;
 		}
 		set_stop_point(r, sup, task);
@@ -170,12 +170,12 @@ static void replay_advance(struct replaying *r, struct supervisor *sup, struct t
 	if (!more) {
 		sup->backend.ops->stop_at(&sup->backend, task, NULL);
 		serve_end(r, sup, task);
-		verdict_finish(r, task);
+		outcome_finish(r, task);
 		return;
 	}
 	/* A handler is entered for a signal, whose event comes before. */
 	if (r->log.now.event.kind == BT_RECORD_LOG_HANDLER && !r->delivers) {
-		verdict_diverge(r, task, DIVERGENCE_EVENT, "no signal");
+		outcome_diverge(r, task, DIVERGENCE_EVENT, "no signal");
 		return;
 	}
 	r->next = stop_of(task, &r->log.now.event);
@@ -193,7 +193,7 @@ static void replay_note_end(struct replaying *r, struct supervisor *sup, struct 
 	r->end = (struct task_end){.kind = (enum bt_exit_kind)e->kind, .status = (int)e->status};
 	r->events++;
 	serve_end(r, sup, task);
-	verdict_finish(r, task);
+	outcome_finish(r, task);
 }
 
 /* The present event is a signal that the task has come to. If a handler was entered, the task
@@ -216,11 +216,11 @@ static void replay_deliver_signal(struct replaying *r, struct supervisor *sup, s
 		return;
 	}
 	if (!handled) {
-		verdict_diverge(r, task, DIVERGENCE_EVENT, "a deadly signal");
+		outcome_diverge(r, task, DIVERGENCE_EVENT, "a deadly signal");
 		return;
 	}
 	if (r->log.now.event.kind != BT_RECORD_LOG_HANDLER) {
-		verdict_diverge(r, task, DIVERGENCE_EVENT, "a signal with a handler");
+		outcome_diverge(r, task, DIVERGENCE_EVENT, "a signal with a handler");
 		return;
 	}
 	if (!effects_apply(r, task))
@@ -228,7 +228,7 @@ static void replay_deliver_signal(struct replaying *r, struct supervisor *sup, s
 	entry.to = task->regs.rip;
 	task_epoch(task);
 	task_branch(task, &entry, false);
-	if (verdict_compare(r, task, "the handler"))
+	if (outcome_compare(r, task, "the handler"))
 		replay_advance(r, sup, task);
 }
 
@@ -247,7 +247,7 @@ static void on_program(struct session *session, struct supervisor *sup, struct t
 	struct replaying *r = replaying_of(session);
 
 	if (host_confine(task->host_tid, r->options.memory, &r->failure)) {
-		verdict_finish(r, task);
+		outcome_finish(r, task);
 		return;
 	}
 	task->process->filter_is_ours = true;
@@ -255,18 +255,18 @@ static void on_program(struct session *session, struct supervisor *sup, struct t
 		bt_fail(&r->failure, r->log.now.cut_off ? BT_E_TRUNCATED : BT_E_CORRUPT, 0,
 			r->log.now.cut_off ? "the log was cut off before the program began"
 					   : "the log does not begin with a program");
-		verdict_finish(r, task);
+		outcome_finish(r, task);
 		return;
 	}
 	if (r->log.now.event.u.log.version > BT_LOG_VERSION) {
-		verdict_fail(r, task, BT_E_UNSUPPORTED, "the log is of a later version of btrec");
+		outcome_fail(r, task, BT_E_UNSUPPORTED, "the log is of a later version of btrec");
 		return;
 	}
 	r->tells_saved_parts = r->log.now.event.u.log.version >= BT_LOG_SAVED_PARTS;
 	if (!effects_apply(r, task))
 		return;
 	address_space_refresh(task->process->space, task->host_tid);
-	if (!verdict_compare(r, task, "the beginning"))
+	if (!outcome_compare(r, task, "the beginning"))
 		return;
 	replay_advance(r, sup, task);
 	r->begun = true;
@@ -297,7 +297,7 @@ static void on_stop_point(struct session *session, struct supervisor *sup, struc
 		return;
 	if (side != STOP_POINT_HERE || !r->stops) {
 		sup->backend.ops->stop_at(&sup->backend, task, NULL);
-		verdict_diverge(r, task, DIVERGENCE_POINT, "a point behind it");
+		outcome_diverge(r, task, DIVERGENCE_POINT, "a point behind it");
 		return;
 	}
 	if (r->log.now.event.kind == BT_RECORD_LOG_EXIT) {
@@ -306,7 +306,7 @@ static void on_stop_point(struct session *session, struct supervisor *sup, struc
 		return;
 	}
 	effects_begin_signal(r, task);
-	if (verdict_compare(r, task, "its point") && serve_destinations(r, sup, task, true))
+	if (outcome_compare(r, task, "its point") && serve_destinations(r, sup, task, true))
 		replay_deliver_signal(r, sup, task);
 	if (r->done)
 		sup->backend.ops->stop_at(&sup->backend, task, NULL);
@@ -321,7 +321,7 @@ static void raise_instead(struct replaying *r, struct supervisor *sup, struct ta
 	task->regs = r->log.now.event.u.log_signal.regs;
 	task->regs.orig_rax = UINT64_MAX;
 	if (effects_set_regs(r, task) && serve_destinations(r, sup, task, true) &&
-	    verdict_compare(r, task, "its point"))
+	    outcome_compare(r, task, "its point"))
 		replay_deliver_signal(r, sup, task);
 }
 
@@ -343,12 +343,12 @@ static void on_instruction(struct session *session, struct supervisor *sup, stru
 		return;
 	}
 	if (r->log.now.event.kind != BT_RECORD_LOG_INSTRUCTION) {
-		verdict_diverge(r, task, DIVERGENCE_EVENT, came);
+		outcome_diverge(r, task, DIVERGENCE_EVENT, came);
 		return;
 	}
 	/* rcx may be a result. */
 	task->regs.rcx = i->regs.rcx;
-	if (!verdict_compare(r, task, came) || !effects_apply(r, task))
+	if (!outcome_compare(r, task, came) || !effects_apply(r, task))
 		return;
 	task->regs = i->regs;
 	task->regs.orig_rax = UINT64_MAX;
@@ -370,20 +370,20 @@ static void on_syscall_enter(struct session *session, struct supervisor *sup, st
 		return;
 	snprintf(came, sizeof came, "the system call %s", syscall_name(task->syscall.nr, name));
 	if (r->log.now.event.kind == BT_RECORD_LOG_EXIT && ends_task(task)) {
-		if (verdict_compare(r, task, came)) /* the last look at its memory */
+		if (outcome_compare(r, task, came)) /* the last look at its memory */
 			serve_end(r, sup, task);
 		return;
 	}
 	/* A signal that was never delivered ended it in the call. */
 	if (r->log.now.event.kind == BT_RECORD_LOG_EXIT && r->stops) {
-		if (verdict_compare(r, task, came))
+		if (outcome_compare(r, task, came))
 			replay_note_end(r, sup, task);
 		return;
 	}
 	if (r->log.now.event.kind != BT_RECORD_LOG_CALL)
-		verdict_diverge(r, task, DIVERGENCE_EVENT, came);
+		outcome_diverge(r, task, DIVERGENCE_EVENT, came);
 	else
-		(void)verdict_compare(r, task, came);
+		(void)outcome_compare(r, task, came);
 }
 
 static bool answers_call(struct session *session, struct supervisor *sup, struct task *task)
@@ -480,7 +480,7 @@ static void on_calls_answered(struct session *session, struct supervisor *sup, s
 		replay_advance(r, sup, task);
 	}
 	if (same < n)
-		verdict_diverge_in_tick(r, task, ticks[same]);
+		outcome_diverge_in_tick(r, task, ticks[same]);
 }
 
 static bool answers_signal(struct session *session, struct supervisor *sup, struct task *task,
@@ -509,8 +509,8 @@ static bool answers_signal(struct session *session, struct supervisor *sup, stru
 	snprintf(came, sizeof came, "signal %d", signal->info->si_signo);
 	if (r->log.now.event.kind != BT_RECORD_LOG_SIGNAL || !r->log.now.event.u.log_signal.sync ||
 	    (int)r->log.now.event.u.log_signal.signo != signal->info->si_signo)
-		verdict_diverge(r, task, DIVERGENCE_EVENT, came);
-	else if (verdict_compare(r, task, came))
+		outcome_diverge(r, task, DIVERGENCE_EVENT, came);
+	else if (outcome_compare(r, task, came))
 		replay_deliver_signal(r, sup, task);
 	return true;
 }
@@ -555,7 +555,7 @@ static void on_exit_of_task(struct session *session, struct supervisor *sup, str
 		return;
 	/* Of the host's own doing there is none: a recorded one ends it at its point. */
 	if (end->kind == BT_EXIT_SIGNAL && end->status == SIGKILL) {
-		verdict_fail(
+		outcome_fail(
 			r, task, BT_E_GONE,
 			"the replaying process was killed (SIGKILL): by somebody, or by the kernel "
 			"for want of memory");
@@ -569,8 +569,8 @@ static void on_exit_of_task(struct session *session, struct supervisor *sup, str
 		else
 			snprintf(came, sizeof came, "its end by %s %d",
 				 end->kind == BT_EXIT_SIGNAL ? "signal" : "status", end->status);
-		verdict_diverge(r, task, DIVERGENCE_END, came);
-	} else if (verdict_compare(r, task, "its end")) {
+		outcome_diverge(r, task, DIVERGENCE_END, came);
+	} else if (outcome_compare(r, task, "its end")) {
 		replay_note_end(r, sup, task);
 	}
 }
@@ -580,7 +580,7 @@ static void on_detach(struct session *session, struct supervisor *sup, struct ta
 {
 	(void)sup;
 	(void)in_memory;
-	verdict_fail(replaying_of(session), task, BT_E_IO, reason);
+	outcome_fail(replaying_of(session), task, BT_E_IO, reason);
 }
 
 static void on_tick(struct session *session, struct supervisor *sup)

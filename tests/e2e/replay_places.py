@@ -543,6 +543,20 @@ def never():
         check(why in result.err, result.err)
 
 
+@case("--window without an argument is 1M, whatever stands behind it")
+def window_plain():
+    trace = crashed()
+    wanted = branches(window(trace, "1M", "--to", "crash"))
+    for words in (["--to", "crash", "--window", trace], ["--to", "crash", trace, "--window"], ["--window", "--to", "crash", trace]):
+        made = fresh("window")
+        equal(execute([BTREC, "replay", "-q", "--no-output", "-o", made, *words]).status, 0, "status of %s" % words)
+        equal(branches(made), wanted, "branches of %s" % words)
+    # A name without a slash is the trace, too.
+    made = fresh("window")
+    result = execute([BTREC, "replay", "-q", "--no-output", "-o", made, "--to", "crash", "--window", os.path.basename(trace)], cwd=os.path.dirname(trace))
+    equal((result.status, branches(made)), (0, wanted), "the trace in this directory")
+
+
 @case("misuse")
 def misuse():
     trace = crashed()

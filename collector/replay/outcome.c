@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/replay/verdict.h"
+#include "collector/replay/outcome.h"
 
 #include <signal.h>
 
-void verdict_finish(struct replaying *r, const struct task *task)
+void outcome_finish(struct replaying *r, const struct task *task)
 {
 	r->done = true;
 	kill(task->process->host_pid, SIGKILL);
 }
 
-void verdict_fail(struct replaying *r, const struct task *task, enum bt_error_code code,
+void outcome_fail(struct replaying *r, const struct task *task, enum bt_error_code code,
 		  const char *what)
 {
 	bt_fail(&r->failure, code, 0, "%s", what);
-	verdict_finish(r, task);
+	outcome_finish(r, task);
 }
 
-void verdict_diverge(struct replaying *r, struct task *task, enum divergence_kind kind,
+void outcome_diverge(struct replaying *r, struct task *task, enum divergence_kind kind,
 		     const char *came)
 {
 	struct divergence *d = &r->divergence;
@@ -39,20 +39,20 @@ void verdict_diverge(struct replaying *r, struct task *task, enum divergence_kin
 		d->expected_regs = *regs;
 	log_event_name(&r->log.now.event, d->expected);
 	divergence_came(d, came);
-	verdict_finish(r, task);
+	outcome_finish(r, task);
 }
 
-void verdict_diverge_in_tick(struct replaying *r, struct task *task, uint64_t tick)
+void outcome_diverge_in_tick(struct replaying *r, struct task *task, uint64_t tick)
 {
 	if (r->divergence.kind)
 		return;
-	verdict_diverge(r, task, DIVERGENCE_POINT, "the call at another tick");
+	outcome_diverge(r, task, DIVERGENCE_POINT, "the call at another tick");
 	r->divergence.ticks_only = true;
 	r->divergence.came_at.tick = tick;
 	r->divergence.has_regs = false;
 }
 
-bool verdict_compare(struct replaying *r, struct task *task, const char *came)
+bool outcome_compare(struct replaying *r, struct task *task, const char *came)
 {
 	const struct bt_regs *regs = log_event_regs(&r->log.now.event);
 	struct bt_point now = task_point(task);
@@ -60,9 +60,9 @@ bool verdict_compare(struct replaying *r, struct task *task, const char *came)
 	if (r->log.of_calls)
 		log_reader_complete(&r->log, task);
 	if (!bt_point_is(&now, log_event_point(&r->log.now.event)))
-		verdict_diverge(r, task, DIVERGENCE_POINT, came);
+		outcome_diverge(r, task, DIVERGENCE_POINT, came);
 	else if (regs && divergence_regs_differ(regs, &task->regs))
-		verdict_diverge(r, task, DIVERGENCE_REGISTERS, came);
+		outcome_diverge(r, task, DIVERGENCE_REGISTERS, came);
 	else
 		return true;
 	return false;
