@@ -106,7 +106,8 @@ collector_libcollector_a_SOURCES = \
 	collector/replay/told_output.c collector/replay/told_output.h \
 	collector/replay/destination.c collector/replay/destination.h \
 	collector/replay/replaying.c collector/replay/replaying.h \
-	collector/replay/silent_observer.c collector/replay/silent_observer.h
+	collector/replay/silent_observer.c collector/replay/silent_observer.h \
+	collector/replay/outcome.c collector/replay/outcome.h
 
 include_HEADERS = include/btrec.h
 EXTRA_DIST += collector/README.md collector/tracee/README.md collector/space/README.md collector/history/README.md collector/task/README.md collector/backend/README.md collector/backend/step/README.md collector/supervisor/README.md collector/record/README.md collector/replay/README.md
