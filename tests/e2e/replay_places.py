@@ -467,8 +467,9 @@ def window_of_many():
         said = text(made, *options)
         found = re.search(r"Last branches of task 1 \((\d+) in the trace\).*\n(?:.*\n)*?  The oldest (\d+) of them are not read, and nothing is said of them.\n", said)
         check(found, said[:2000])
-        equal(int(found.group(1)), kept, "branches that are said to be there")
-        check(kept - (1 << 24) <= int(found.group(2)) < kept - (1 << 23), "%s of %d not read" % (found.group(2), kept))
+        # Of the newest the few entries that tell of changed mappings are not counted: they are no branches.
+        check(kept - 10 < int(found.group(1)) <= kept, "%s branches are said to be there, of %d" % (found.group(1), kept))
+        equal(int(found.group(2)), kept - (1 << 24), "branches that are not read")
 
 
 @case("a byte that is changed in what a call wrote changes the checksum of its event")
