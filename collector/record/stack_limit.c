@@ -14,9 +14,7 @@ uint64_t stack_limit_tell(struct stack_limit *l, pid_t tid)
 {
 	struct rlimit limit;
 
-	l->told = !limits_get(tid, RLIMIT_STACK, &limit) ? 0
-		  : limit.rlim_cur                       ? limit.rlim_cur
-							 : 1;
+	l->told = !limits_get(tid, RLIMIT_STACK, &limit) ? 0 : limit.rlim_cur ? limit.rlim_cur : 1;
 	return l->told;
 }
 

@@ -131,7 +131,7 @@ void supervisor_on_backend_stop(struct supervisor *sup, struct task *task,
 	if (stop != BACKEND_RUNS && stop != BACKEND_GONE && stop != BACKEND_SIGNAL)
 		supervisor_reread_files(sup, task);
 	if (stop != BACKEND_RUNS)
-		task->leaves_turn = false;
+		task_set_unseen_call(task, false);
 	switch (stop) {
 	case BACKEND_RUNS:
 		scheduler_resumed(sup, task);

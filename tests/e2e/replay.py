@@ -117,6 +117,7 @@ def stack_used_up():
             same(result, "--backend", "step")
 
 
+SOURCE = os.path.normpath(os.path.join(HERE, "..", ".."))
 KB, MB = 1 << 10, 1 << 20
 PR_CAPBSET_DROP, CAP_SYS_RESOURCE = 24, 24 # linux/prctl.h, linux/capability.h
 
@@ -1207,7 +1208,7 @@ def calls_of_window():
 
 @case("calls, of the vsyscall page, too, that another process or thread answers by a filter's notification: the log has ended, and both go on")
 def answered_elsewhere():
-    program = build("answered_elsewhere.c", "-pthread", *STATIC)
+    program = build("answered_elsewhere.c", "-pthread", *STATIC, "-I" + SOURCE)
     if native([program]).status == 77:
         raise Skip("no notifications, or no vsyscall page")
     for how in ("child", "page"), ("thread", "page"), ("thread", "call"):
