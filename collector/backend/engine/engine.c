@@ -532,6 +532,7 @@ static enum backend_stop meaning_of(struct backend *b, struct task *task,
 				    const struct wait_event *ev, siginfo_t *info)
 {
 	struct engine_task *et = task->backend;
+	const bool was_unseen = task->in_unseen_call;
 	enum backend_stop stop;
 
 	if (et->in_cache) {
@@ -565,7 +566,7 @@ static enum backend_stop meaning_of(struct backend *b, struct task *task,
 	if (et->holds && ev->type == WAIT_INTERRUPT) /* no signal can be given to it at such a stop:
 							engine_signals_post_held() */
 		return BACKEND_SLICE;
-	if (et->holds || et->stop_wanted || task->in_unseen_call ||
+	if (et->holds || et->stop_wanted || was_unseen ||
 	    stop_point_side(task) != STOP_POINT_AHEAD || task_function_stop(task))
 		return report_stop(task, info);
 	return resume_result(cache_enter(b, task, false));

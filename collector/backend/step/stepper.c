@@ -555,11 +555,12 @@ static enum backend_stop meaning_of(struct backend *b, struct task *task,
 	struct step_task *st = task->step;
 	struct bt_regs before;
 	siginfo_t came;
-	bool ours = false;
+	bool ours = false, was_unseen = task->in_unseen_call;
 
+	task_set_unseen_call(task, false);
 	if (ev->type == WAIT_INTERRUPT)
 		return st->errand == ERRAND_SIGNAL ? no_signal(task)
-		       : task->in_unseen_call      ? unseen_call_interrupted(task)
+		       : was_unseen                ? unseen_call_interrupted(task)
 						   : BACKEND_MID_RUN;
 	if (ev->type == WAIT_SYSCALL)
 		return syscall_stop(task);
