@@ -6,7 +6,6 @@
  * compat: setrlimit of 32-bit code (int 0x80);
  * refused: setrlimit with a soft limit above the hard one: nothing is set.
  * Then it executes PROGRAM, or uses DEPTH bytes of its stack, and says so. */
-#define _GNU_SOURCE
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
