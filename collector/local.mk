@@ -91,6 +91,7 @@ collector_libcollector_a_SOURCES = \
 	collector/record/requests.c \
 	collector/record/snapshot.c collector/record/snapshot.h \
 	collector/record/snapshot_limit.c collector/record/snapshot_limit.h \
+	collector/record/stack_limit.c collector/record/stack_limit.h \
 	collector/record/start_location.c collector/record/start_location.h \
 	collector/record/task_record.h \
 	collector/replay/divergence.c collector/replay/divergence.h \

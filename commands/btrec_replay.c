@@ -414,6 +414,10 @@ static int tell_end(const struct question *q, struct replaying *r, const struct 
 		return tell_failure(q, &r->failure, t, err);
 	if (r->divergence.kind) {
 		memcpy(r->divergence.cause, q->cause, sizeof r->divergence.cause);
+		if (r->stack_wanted && r->signo == SIGSEGV && !*r->divergence.cause)
+			snprintf(r->divergence.cause, sizeof r->divergence.cause,
+				 "the stack could become larger than the hard limit here allows "
+				 "(ulimit -Hs)");
 		if (r->shared_at && !*r->divergence.cause)
 			snprintf(r->divergence.cause, sizeof r->divergence.cause,
 				 "others could write to memory of the program, at %#" PRIx64

@@ -37,10 +37,19 @@ void effect_shape_made(struct task *task, const struct bt_record_log_shape *s)
 	address_space_change_later(task->process->space, &change);
 }
 
-static enum host_result apply_shape(struct task *task, const struct bt_record_log_shape *s)
+/* The kernel looks at the limit when the stack grows: nothing that is there goes. */
+static void limit_stack(struct replaying *r, const struct task *task, uint64_t size)
+{
+	r->stack_wanted = host_limit_growth(task->host_tid, size) ? 0 : size;
+}
+
+static enum host_result apply_shape(struct replaying *r, struct task *task,
+				    const struct bt_record_log_shape *s)
 {
 	enum host_result result = host_shape(task->host_tid, s);
 
+	if (s->what == BT_SHAPE_MAP && s->grows && s->from)
+		limit_stack(r, task, s->from);
 	if (result == HOST_DONE)
 		effect_shape_made(task, s);
 	return result;
@@ -92,7 +101,11 @@ static enum host_result do_effect(struct replaying *r, struct task *task,
 		return HOST_DONE;
 	}
 	if (e->kind == BT_RECORD_LOG_SHAPE)
-		return apply_shape(task, &e->u.shape);
+		return apply_shape(r, task, &e->u.shape);
+	if (e->kind == BT_RECORD_LOG_STACK_LIMIT) {
+		limit_stack(r, task, e->u.stack_limit.size);
+		return HOST_DONE;
+	}
 	ok = e->kind == BT_RECORD_LOG_DATA ? apply_data(r, task, e) : apply_state(r, task, e);
 	return ok ? HOST_DONE : HOST_REFUSES;
 }

@@ -506,7 +506,8 @@ static bool answers_signal(struct session *session, struct supervisor *sup, stru
 		on_instruction(session, sup, task);
 		return true;
 	}
-	snprintf(came, sizeof came, "signal %d", signal->info->si_signo);
+	r->signo = signal->info->si_signo;
+	snprintf(came, sizeof came, "signal %d", r->signo);
 	if (r->log.now.event.kind != BT_RECORD_LOG_SIGNAL || !r->log.now.event.u.log_signal.sync ||
 	    (int)r->log.now.event.u.log_signal.signo != signal->info->si_signo)
 		outcome_diverge(r, task, DIVERGENCE_EVENT, came);
