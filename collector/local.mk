@@ -92,6 +92,7 @@ collector_libcollector_a_SOURCES = \
 	collector/record/requests.c \
 	collector/record/snapshot.c collector/record/snapshot.h \
 	collector/record/snapshot_limit.c collector/record/snapshot_limit.h \
+	collector/record/stack_limit.c collector/record/stack_limit.h \
 	collector/record/start_location.c collector/record/start_location.h \
 	collector/record/task_record.h \
 	collector/replay/divergence.c collector/replay/divergence.h \
@@ -108,7 +109,8 @@ collector_libcollector_a_SOURCES = \
 	collector/replay/destination.c collector/replay/destination.h \
 	collector/replay/replaying.c collector/replay/replaying.h \
 	collector/replay/silent_observer.c collector/replay/silent_observer.h \
-	collector/replay/unheard_events.c collector/replay/unheard_events.h
+	collector/replay/unheard_events.c collector/replay/unheard_events.h \
+	collector/replay/outcome.c collector/replay/outcome.h
 
 include_HEADERS = include/btrec.h
 EXTRA_DIST += collector/README.md collector/tracee/README.md collector/space/README.md collector/history/README.md collector/task/README.md collector/backend/README.md collector/backend/step/README.md collector/supervisor/README.md collector/record/README.md collector/replay/README.md

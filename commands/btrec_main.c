@@ -77,10 +77,6 @@ int btrec_parse_plain(int argc, char **argv, const char *usage, struct bt_error 
 int btrec_trace_argument(int argc, char **argv, int operand, char path[BT_PATH_MAX],
 			 struct bt_error *err)
 {
-	for (int i = operand + 1; i < argc; i++)
-		if (*argv[i] == '-')
-			return bt_fail(err, BT_E_MISUSE, 0, "%s: options come before the trace: %s",
-				       argv[0], argv[i]);
 	if (argc - operand > 1)
 		return bt_fail(err, BT_E_MISUSE, 0, "%s: one trace at a time, not %d", argv[0],
 			       argc - operand);
@@ -141,7 +137,7 @@ static int run_command(int argc, char **argv)
 {
 	struct main_arguments args = {0};
 	struct bt_error err;
-	int at = options_parse(rows, ARRAY_SIZE(rows), &args, argc, argv, &err);
+	int at = options_parse_to_operand(rows, ARRAY_SIZE(rows), &args, argc, argv, &err);
 	const struct command *found;
 	const char *name;
 

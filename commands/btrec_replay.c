@@ -64,6 +64,8 @@ enum {
 	CAUSE_MAX = sizeof(((struct divergence *)NULL)->cause),
 };
 
+static const char WINDOW_TICKS[] = "1M"; /* of a --window without an argument */
+
 static int ticks_parse(const char *text, uint64_t *ticks, struct bt_error *err)
 {
 	static const struct option_unit units[] = {
@@ -75,11 +77,17 @@ static int ticks_parse(const char *text, uint64_t *ticks, struct bt_error *err)
 	return 0;
 }
 
+/* The word behind --window may be the trace. */
+static bool is_window(const char *word)
+{
+	return !strchr(word, '/') && ((*word >= '0' && *word <= '9') || strstr(word, ".."));
+}
+
 /* A..B: B is the destination of --to. A number alone: so many ticks before that. */
-static int set_window(void *target, const char *value, struct bt_error *err)
+static int set_window(void *target, const char *given, struct bt_error *err)
 {
 	struct replay_arguments *args = target;
-	const char *dots = strstr(value, "..");
+	const char *value = given ? given : WINDOW_TICKS, *dots = strstr(value, "..");
 	char from[WHERE_MAX] = "@0";
 
 	args->window.text = value;
@@ -134,9 +142,9 @@ static const struct option_row rows[] = {
 	 .set = set_memory},
 	{"checksum", 0, "N", "print a number for registers and memory at each Nth event",
 	 .set = set_checksum},
-	{"window", 0, "TICKS|A..B",
+	{"window", 0, "[TICKS|A..B]",
 	 "write the branch history of the last TICKS (1M) before --to, or from A to B, as a trace",
-	 .set = set_window},
+	 .set = set_window, .is_argument = is_window},
 	{"output", 'o', "DIR", "where that trace is made",
 	 .at = offsetof(struct replay_arguments, window.output)},
 	{"memory-limit", 0, "SIZE",
@@ -406,6 +414,10 @@ static int tell_end(const struct question *q, struct replaying *r, const struct 
 		return tell_failure(q, &r->failure, t, err);
 	if (r->divergence.kind) {
 		memcpy(r->divergence.cause, q->cause, sizeof r->divergence.cause);
+		if (r->stack_wanted && r->signo == SIGSEGV && !*r->divergence.cause)
+			snprintf(r->divergence.cause, sizeof r->divergence.cause,
+				 "the stack could become larger than the hard limit here allows "
+				 "(ulimit -Hs)");
 		if (r->shared_at && !*r->divergence.cause)
 			snprintf(r->divergence.cause, sizeof r->divergence.cause,
 				 "others could write to memory of the program, at %#" PRIx64

@@ -105,7 +105,7 @@ bool log_digest_read(struct log_digest *d, const struct trace *t)
 	while ((rc = trace_cursor_next(&c, &rec, &err)) == 1) {
 		add_record(d, &rec, &bytes);
 		if (rec.kind == BT_RECORD_LOG_SHAPE)
-			known &= mapped_ranges_change(&mapped, &rec.u.log_shape);
+			known = known && mapped_ranges_change(&mapped, &rec.u.log_shape);
 	}
 	trace_cursor_release(&c);
 	d->addresses = known ? mapped.most : 0;

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The addresses that a program has mapped, by the shapes of its log (LOG_SHAPE in doc/FORMAT.md):
  * how much a replay has to map at most. Used by the digest of a log. Nothing in a log is trusted:
- * ranges that no program can have are left out. */
+ * ranges that no program can have are left out.
+ *
+ * The ranges lie in blocks, so that a change in the midst of many moves those of a block alone: it
+ * costs about the same whatever comes before it. */
 #ifndef BT_MAPPED_RANGES_H
 #define BT_MAPPED_RANGES_H
 
@@ -14,16 +17,27 @@ struct mapped_range {
 	uint64_t start, end;
 };
 
-/* Zeroed: nothing is mapped. */
-struct mapped_ranges {
-	struct mapped_range *ranges; /* by address; they do not touch */
-	size_t count, room;
-	uint64_t now, most; /* bytes in them, and the most that there were */
-	uint64_t moved;     /* ranges that had to be moved in memory for others */
+enum {
+	MAPPED_BLOCK = 256,
+	MAPPED_RANGES_MOST = 1 << 22, /* a program may have 65530 mappings, unless the system allows
+					 more (max_map_count, Linux 6.18) */
 };
 
-/* Does what the shape does. False without memory, or when the shapes have cost too much, as those
- * of a log that was made for that: *m stays as it was, or without a moved range. */
+struct mapped_block {
+	size_t count; /* never 0 */
+	struct mapped_range ranges[MAPPED_BLOCK];
+};
+
+/* Zeroed: nothing is mapped. */
+struct mapped_ranges {
+	struct mapped_block **blocks; /* their ranges: by address; they do not touch */
+	size_t count, room;           /* of blocks */
+	size_t ranges;                /* in all of them */
+	uint64_t now, most;           /* bytes in these, and the most that there were */
+};
+
+/* Does what the shape does. False without memory, or with more than MAPPED_RANGES_MOST ranges, as
+ * of a log that was made for that: *m is of no use then, but to be released. */
 bool mapped_ranges_change(struct mapped_ranges *m, const struct bt_record_log_shape *shape);
 
 void mapped_ranges_release(struct mapped_ranges *m);

@@ -261,7 +261,7 @@ void run_options_release(struct run_options *o)
 
 int run_options_parse(struct run_options *o, int argc, char **argv, struct bt_error *err)
 {
-	int at = options_parse(rows, ARRAY_SIZE(rows), o, argc, argv, err);
+	int at = options_parse_to_operand(rows, ARRAY_SIZE(rows), o, argc, argv, err);
 
 	if (at >= 0 && o->output && (o->limits.has_count || o->limits.size))
 		return bt_fail(

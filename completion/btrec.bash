@@ -129,7 +129,7 @@ _btrec() {
 		--backend) mapfile -t COMPREPLY < <(compgen -W "engine step" -- "$cur") ;;
 		--to) mapfile -t COMPREPLY < <(compgen -W "crash end" -- "$cur") ;;
 		-o | --output) mapfile -t COMPREPLY < <(compgen -d -- "$cur") ;;
-		--memory | --memory-limit | --window | --checksum) ;;
+		--memory | --memory-limit | --checksum) ;;
 		*)
 			if [[ $cur == -* ]]; then
 				mapfile -t COMPREPLY < <(compgen -W "--backend --to --registers --memory --memory-limit --force --checksum --window -o --output --no-output --json -q --quiet -h --help" -- "$cur")

@@ -176,6 +176,7 @@ static const struct field_ops ops[FIELD_TYPES] = {
 #define F_log_state(t, f)       F_ROW(log_state, t, f)
 #define F_log_output(t, f)      F_ROW(log_output, t, f)
 #define F_log_unseen(t, f)      F_ROW(log_unseen, t, f)
+#define F_log_stack_limit(t, f) F_ROW(log_stack_limit, t, f)
 #define F_log_call(t, f)        F_ROW(log_call, t, f)
 #define F_log_signal(t, f)      F_ROW(log_signal, t, f)
 #define F_log_handler(t, f)     F_ROW(log_handler, t, f)

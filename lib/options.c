@@ -55,11 +55,18 @@ static int take_option(const struct parser *p, const struct option_row *row, con
 	return 0;
 }
 
+static bool is_left_out(const struct parser *p, const struct option_row *row)
+{
+	return row->is_argument && (p->at + 1 >= p->argc || !row->is_argument(p->argv[p->at + 1]));
+}
+
 static int apply_option(struct parser *p, const struct option_row *row, const char *given,
 			const char *value, struct bt_error *err)
 {
 	if (!row->argument && value)
 		return bt_fail(err, BT_E_MISUSE, 0, "%s takes no argument", given);
+	if (row->argument && !value && is_left_out(p, row))
+		return row->set(p->target, NULL, err);
 	if (row->argument && !value) {
 		if (p->at + 1 >= p->argc)
 			return bt_fail(err, BT_E_MISUSE, 0, "%s needs an argument: %s", given,
@@ -145,15 +152,15 @@ int options_parse(const struct option_row *rows, size_t count, void *target, int
 {
 	struct parser p = {rows, count, target, argv, argc, 0};
 
-	return parse_words(&p, false, err);
+	return parse_words(&p, true, err);
 }
 
-int options_parse_anywhere(const struct option_row *rows, size_t count, void *target, int argc,
-			   char **argv, struct bt_error *err)
+int options_parse_to_operand(const struct option_row *rows, size_t count, void *target, int argc,
+			     char **argv, struct bt_error *err)
 {
 	struct parser p = {rows, count, target, argv, argc, 0};
 
-	return parse_words(&p, true, err);
+	return parse_words(&p, false, err);
 }
 
 void options_help(FILE *to, const struct option_row *rows, size_t count)

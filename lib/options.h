@@ -24,16 +24,21 @@ struct option_row {
 	/* Without set: the offset in target of the const char * for the argument, or of the bool
 	 * that an option without argument sets. */
 	size_t at;
+	/* Not NULL: the argument may be left out, and set gets NULL then. The next word is it only
+	 * where this says so. */
+	bool (*is_argument)(const char *word);
 };
 
-/* Parses argv[1..] up to the first operand or "--". Returns the index of the first operand, or
- * -BT_E_MISUSE. Options before an error are in target. */
+/* Parses argv[1..], up to "--" if that is there. Moves operands behind all options, as GNU programs
+ * do. Returns the index of the first operand, or -BT_E_MISUSE. Options before an error are in
+ * target. */
 int options_parse(const struct option_row *rows, size_t count, void *target, int argc, char **argv,
 		  struct bt_error *err) BT_MUST_USE;
 
-/* options_parse() that takes options behind operands, too. Moves operands behind all options. */
-int options_parse_anywhere(const struct option_row *rows, size_t count, void *target, int argc,
-			   char **argv, struct bt_error *err) BT_MUST_USE;
+/* options_parse() up to the first operand: the words behind it are another program's, or a
+ * command's. */
+int options_parse_to_operand(const struct option_row *rows, size_t count, void *target, int argc,
+			     char **argv, struct bt_error *err) BT_MUST_USE;
 
 /* One line per option. */
 void options_help(FILE *to, const struct option_row *rows, size_t count);

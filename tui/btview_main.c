@@ -303,7 +303,7 @@ static int check_arguments(const struct btview_arguments *a, int operands, struc
 static int parse_arguments(struct btview_arguments *a, int argc, char **argv)
 {
 	struct bt_error err;
-	int at = options_parse_anywhere(rows, ARRAY_SIZE(rows), a, argc, argv, &err);
+	int at = options_parse(rows, ARRAY_SIZE(rows), a, argc, argv, &err);
 
 	if (a->help) {
 		print_help();

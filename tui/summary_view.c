@@ -25,6 +25,7 @@ struct summary {
 	size_t first;   /* the ordinal of the line that it begins at */
 	bool all;       /* frames of libraries are not folded */
 	size_t missing; /* files that were known to be missing */
+	bool of_part;   /* older branches had not been read */
 };
 
 /* The branches themselves have views. */
@@ -191,6 +192,7 @@ static int make_report(struct viewer *v, struct summary *s, struct bt_error *err
 	s->snap = v->snap;
 	s->task = v->task;
 	s->all = v->library_frames_shown;
+	s->of_part = v->history.is_part;
 	symbols_missing(v->s, &s->missing);
 	return rc;
 }
@@ -207,7 +209,8 @@ static int summary_view_load(struct viewer *v, struct view *view, struct bt_erro
 	if (!s)
 		return bt_no_memory(err, NULL);
 	symbols_missing(v->s, &missing);
-	anew = begins || missing != s->missing || s->all != v->library_frames_shown;
+	anew = begins || missing != s->missing || s->all != v->library_frames_shown ||
+	       s->of_part != v->history.is_part;
 	if (anew)
 		rc = make_report(v, s, err);
 	if (rc)

@@ -9,7 +9,14 @@
 #include <stdio.h>
 
 enum {
-	FIRST_ENTRIES = 1 << 16, /* of a long history, until older ones are wanted */
+	/* Entries of a long history that are loaded until older ones are wanted, and entries of the
+	 * longest that is not long. */
+	FIRST_ENTRIES = 1 << 16,
+	SHORT_HISTORY = 1 << 19,
+	/* The same where the report has a verdict on them: as many as a recording keeps of a task.
+	 * The window of a replay may have a hundred times as many. */
+	FIRST_JUDGED = 1 << 20,
+	SHORT_JUDGED = 1 << 21,
 };
 
 void viewer_message(struct viewer *v, const char *fmt, ...)
@@ -69,9 +76,18 @@ static void release_history(struct viewer *v)
 	calls_made_release(&v->made);
 }
 
-/* A history, instead of the one shown. most: of the newest entries, for a first look; SIZE_MAX:
- * all, unless the user stops it: returns 1 then. Nothing has changed then, nor after an error. */
-static int load_history(struct viewer *v, uint32_t task, size_t most, struct bt_error *err)
+static int load_first_part(const struct viewer *v, struct history *h, uint32_t task,
+			   struct bt_error *err)
+{
+	bool judged = verdict_is_possible(v->m);
+
+	return history_load_newest(h, v->m, task, judged ? FIRST_JUDGED : FIRST_ENTRIES,
+				   judged ? SHORT_JUDGED : SHORT_HISTORY, err);
+}
+
+/* A history, instead of the one shown: its newest entries, for a first look, or all, unless the
+ * user stops it: returns 1 then. Nothing has changed then, nor after an error. */
+static int load_history(struct viewer *v, uint32_t task, bool all, struct bt_error *err)
 {
 	struct busy busy;
 	const struct history_watch watch = busy_watch(&busy);
@@ -81,12 +97,12 @@ static int load_history(struct viewer *v, uint32_t task, size_t most, struct bt_
 	int rc;
 
 	busy_begin(&busy, &v->screen, "reading all branches", 0);
-	rc = most == SIZE_MAX ? history_load_watched(&h, v->m, task, &watch, err)
-			      : history_load_newest(&h, v->m, task, most, err);
+	rc = all ? history_load_watched(&h, v->m, task, &watch, err)
+		 : load_first_part(v, &h, task, err);
 	if (rc)
 		return rc;
 	busy.what = "finding the calls";
-	rc = calls_init(&calls, &h, most == SIZE_MAX ? &watch : NULL, err);
+	rc = calls_init(&calls, &h, all ? &watch : NULL, err);
 	if (!rc)
 		rc = calls_made_find(&made, v->m, task, 0, BT_TICKS_UNKNOWN - 1, err);
 	if (rc) {
@@ -102,14 +118,12 @@ static int load_history(struct viewer *v, uint32_t task, size_t most, struct bt_
 	return 0;
 }
 
-/* Whether the newest entries of a history do not do. */
-static bool needs_all(const struct viewer *v, const struct model_snapshot *snap, uint32_t task)
+/* Whether the moment lies before the newest entries of a history, or near their beginning. */
+static bool is_older(const struct viewer *v, const struct model_snapshot *snap, uint32_t task)
 {
 	const struct bt_record_thread *t = focus_thread(snap, task);
 	bool stopped = t || (snap && snap->rec->task == task);
 
-	if (verdict_is_possible(v->m))
-		return true;
 	return stopped && history_index(&v->history, t ? t->position : snap->rec->position) <
 				  v->history.count / 2;
 }
@@ -120,7 +134,7 @@ static void change_part(struct viewer *v)
 	find_stop(v);
 	v->has_place = false;
 	v->code_stale = true;
-	v->views[VIEW_TREE].stale = true;
+	v->views[VIEW_TREE].stale = v->views[VIEW_SUMMARY].stale = true;
 }
 
 int viewer_read_all(struct viewer *v, struct bt_error *err)
@@ -129,7 +143,7 @@ int viewer_read_all(struct viewer *v, struct bt_error *err)
 
 	if (!v->history.is_part)
 		return 0;
-	rc = load_history(v, v->task, SIZE_MAX, err);
+	rc = load_history(v, v->task, true, err);
 	if (rc == 1)
 		return rc;
 	v->reads_all = true;
@@ -139,7 +153,7 @@ int viewer_read_all(struct viewer *v, struct bt_error *err)
 
 int viewer_read_newest(struct viewer *v, struct bt_error *err)
 {
-	int rc = load_history(v, v->task, FIRST_ENTRIES, err);
+	int rc = load_history(v, v->task, false, err);
 
 	v->reads_all = false;
 	change_part(v);
@@ -154,11 +168,10 @@ int viewer_show(struct viewer *v, const struct model_snapshot *snap, uint32_t ta
 	for (size_t i = 0; (v->snap != snap || v->task != task) && i < ARRAY_SIZE(of_moment); i++)
 		view_forget_marks(&v->views[of_moment[i]]);
 	if (!v->history.entries || v->task != task) {
-		rc = load_history(v, task, FIRST_ENTRIES, err);
+		rc = load_history(v, task, false, err);
 	}
-	/* The verdict is about all of it, and an older moment may lie before the part. */
-	if (!rc && v->history.is_part && (v->reads_all || needs_all(v, snap, task)))
-		rc = load_history(v, task, SIZE_MAX, err);
+	if (!rc && v->history.is_part && (v->reads_all || is_older(v, snap, task)))
+		rc = load_history(v, task, true, err);
 	if (rc == 1) {
 		viewer_message(v, STOPPED_READING);
 		rc = 0;

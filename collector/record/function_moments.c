@@ -91,7 +91,7 @@ void function_moments_look(const struct recording *r, struct supervisor *sup)
 	uint64_t now = bt_clock_now(r->clock);
 
 	for (struct task *task = sup->tasks.first; task; task = task->next)
-		if (task->state == TASK_RUNNING && task->process->record->rearm_at &&
+		if (task_runs_code(task) && task->process->record->rearm_at &&
 		    task->process->record->rearm_at <= now && sup->backend.ops->stop_soon)
 			sup->backend.ops->stop_soon(&sup->backend, task);
 }

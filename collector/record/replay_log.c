@@ -16,7 +16,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/personality.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -236,14 +235,6 @@ static bool is_kernels(const struct mapping *m)
 	return !strncmp(m->path, "[v", 2); /* vdso, vvar, vvar_vclock, vsyscall */
 }
 
-/* How large the task's stack may become, in bytes; 0: it is not known. */
-static uint64_t stack_limit(const struct task *task)
-{
-	struct rlimit limit;
-
-	return prlimit(task->host_tid, RLIMIT_STACK, NULL, &limit) ? 0 : limit.rlim_cur;
-}
-
 /* False when the mappings cannot be read. */
 static bool put_world(struct replay_log *l, const struct task *task)
 {
@@ -254,17 +245,18 @@ static bool put_world(struct replay_log *l, const struct task *task)
 	for (size_t i = 0; i < all.count; i++) {
 		const struct mapping *m = &all.maps[i];
 		const bool grows = !strcmp(m->path, "[stack]");
-		const struct log_shape shape = {.what = BT_SHAPE_MAP,
-						.start = m->start,
-						.end = m->end,
-						.from = grows ? stack_limit(task) : 0,
-						.prot = m->prot,
-						.grows = grows,
-						.has_content = true,
-						.dev = m->dev,
-						.ino = m->ino,
-						.offset = m->offset,
-						.path = m->path};
+		const struct log_shape shape = {
+			.what = BT_SHAPE_MAP,
+			.start = m->start,
+			.end = m->end,
+			.from = grows ? stack_limit_tell(&l->stack, task->host_tid) : 0,
+			.prot = m->prot,
+			.grows = grows,
+			.has_content = true,
+			.dev = m->dev,
+			.ino = m->ino,
+			.offset = m->offset,
+			.path = m->path};
 
 		if (!is_kernels(m) && m->start - WORLD_RESERVED_START >= WORLD_RESERVED_SIZE)
 			put_shape(l, task->host_tid, &shape);
@@ -637,6 +629,7 @@ void replay_log_syscall_exit(struct replay_log *l, struct task *task, const stru
 	if (!changed_mappings_tell(task->host_tid, &l->detaching, put_shape_and_guards, l))
 		replay_log_end(l, "what a call did to mappings cannot be read");
 	put_written(l, task, result);
+	stack_limit_call(&l->stack, task->host_tid, &task->syscall, &l->outputs.sink);
 	told = log_outputs_put(&l->outputs, task->host_tid, &task->syscall, result);
 	rec.told = told && told == result;
 	if (syscall_is(&task->syscall, SYS_rt_sigreturn) || !is_plain_return(&l->regs, &task->regs))

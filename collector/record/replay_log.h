@@ -16,6 +16,7 @@
 #include "collector/record/log_shapes.h"
 #include "collector/record/mapped_file_calls.h"
 #include "collector/record/memory_copy.h"
+#include "collector/record/stack_limit.h"
 #include "collector/task/task.h"
 #include "format/log_calls.h"
 #include "format/trace_writer.h"
@@ -38,6 +39,7 @@ struct replay_log {
 	bool executes;       /* another program: by this call */
 	struct bt_record_log_call execution;
 	struct guarded_pages guards; /* of the program */
+	struct stack_limit stack;    /* of the program */
 	struct map_part
 		detaching; /* the addresses in which a shmdt removes; length 0: it does not */
 	struct syscall_ranges ranges; /* ranges that the call may write; in room */

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/replay/effects.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "collector/replay/extended_state.h"
+#include "collector/replay/outcome.h"
+#include "collector/replay/told_output.h"
 #include "collector/tracee/tracee.h"
 #include "format/log_values.h"
 
@@ -32,10 +37,19 @@ void effect_shape_made(struct task *task, const struct bt_record_log_shape *s)
 	address_space_change_later(task->process->space, &change);
 }
 
-static enum host_result apply_shape(struct task *task, const struct bt_record_log_shape *s)
+/* The kernel looks at the limit when the stack grows: nothing that is there goes. */
+static void limit_stack(struct replaying *r, const struct task *task, uint64_t size)
+{
+	r->stack_wanted = host_limit_growth(task->host_tid, size) ? 0 : size;
+}
+
+static enum host_result apply_shape(struct replaying *r, struct task *task,
+				    const struct bt_record_log_shape *s)
 {
 	enum host_result result = host_shape(task->host_tid, s);
 
+	if (s->what == BT_SHAPE_MAP && s->grows && s->from)
+		limit_stack(r, task, s->from);
 	if (result == HOST_DONE)
 		effect_shape_made(task, s);
 	return result;
@@ -73,7 +87,10 @@ static bool apply_state(const struct replaying *r, struct task *task, const stru
 	return !extended.len || apply_extended(r, task, extended);
 }
 
-enum host_result effect_apply(struct replaying *r, struct task *task, const struct log_effect *e)
+/* Registers are set in task->regs alone. HOST_REFUSES: the effect makes no sense here; HOST_FULL:
+ * there is no room for its pages. */
+static enum host_result do_effect(struct replaying *r, struct task *task,
+				  const struct log_effect *e)
 {
 	bool ok;
 
@@ -84,9 +101,94 @@ enum host_result effect_apply(struct replaying *r, struct task *task, const stru
 		return HOST_DONE;
 	}
 	if (e->kind == BT_RECORD_LOG_SHAPE)
-		return apply_shape(task, &e->u.shape);
+		return apply_shape(r, task, &e->u.shape);
+	if (e->kind == BT_RECORD_LOG_STACK_LIMIT) {
+		limit_stack(r, task, e->u.stack_limit.size);
+		return HOST_DONE;
+	}
 	ok = e->kind == BT_RECORD_LOG_DATA ? apply_data(r, task, e) : apply_state(r, task, e);
 	return ok ? HOST_DONE : HOST_REFUSES;
+}
+
+/* The host has no room for the pages of the effect. */
+static void fail_without_room(struct replaying *r, const struct task *task,
+			      const struct bt_record_log_shape *s)
+{
+	char text[200];
+
+	snprintf(text, sizeof text,
+		 "no room for %" PRIu64
+		 " MB that the recorded program had: a replay may have %" PRIu64
+		 " MB of addresses here",
+		 (s->end - s->start) >> 20, r->options.memory >> 20);
+	bt_fail(&r->failure, BT_E_NO_MEMORY, 0, "%s", text);
+	outcome_finish(r, task);
+}
+
+/* The bytes that the program writes for its user. False: it has diverged. */
+static bool tell_output(struct replaying *r, struct task *task, const struct log_effect *e)
+{
+	struct memory_difference differs;
+
+	if (!output_is_there(&r->log, e, task->host_tid, &differs)) {
+		outcome_diverge(r, task, DIVERGENCE_OUTPUT, "other bytes that it writes");
+		r->divergence.memory = differs;
+		return false;
+	}
+	if (r->options.output)
+		output_repeat(e->u.output.stream, log_effect_bytes(&r->log, e), &r->unwritten);
+	return true;
+}
+
+/* The log has all the output of the present event. False: it has diverged. Damage that leaves
+ * records whole, one of them doubled or left out, would go unseen in what is repeated. */
+static bool has_all_output(struct replaying *r, struct task *task)
+{
+	const struct bt_record *event = &r->log.now.event;
+	uint64_t bytes = output_length(&r->log.now);
+	char came[80];
+
+	if (event->kind != BT_RECORD_LOG_CALL || !event->u.log_call.told ||
+	    bytes == event->u.log_call.result)
+		return true;
+	snprintf(came, sizeof came, "%" PRIu64 " bytes of output, where it wrote %" PRIu64, bytes,
+		 event->u.log_call.result);
+	outcome_diverge(r, task, DIVERGENCE_OUTPUT, came);
+	return false;
+}
+
+/* An effect that is no output. False: it has failed, or diverged. */
+static bool apply_effect(struct replaying *r, struct task *task, const struct log_effect *e)
+{
+	enum host_result result = do_effect(r, task, e);
+
+	if (result == HOST_FULL)
+		fail_without_room(r, task, &e->u.shape);
+	else if (result != HOST_DONE)
+		outcome_diverge(r, task, DIVERGENCE_EFFECT, "an effect that cannot be applied");
+	return result == HOST_DONE;
+}
+
+bool effects_set_regs(struct replaying *r, struct task *task)
+{
+	int rc = tracee_set_regs(task->host_tid, &task->regs);
+
+	if (rc == -BT_E_UNSUPPORTED)
+		outcome_diverge(r, task, DIVERGENCE_EFFECT, "registers that cannot be set");
+	return !rc;
+}
+
+bool effects_apply(struct replaying *r, struct task *task)
+{
+	if (!has_all_output(r, task))
+		return false;
+	for (size_t i = 0; i < r->log.now.count; i++) {
+		const struct log_effect *e = &r->log.now.effects[i];
+
+		if (!(e->kind == BT_RECORD_LOG_OUTPUT ? tell_output : apply_effect)(r, task, e))
+			return false;
+	}
+	return effects_set_regs(r, task);
 }
 
 void effects_begin_signal(const struct replaying *r, struct task *task)

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* Applies the effects of an event of the log (LOG_SHAPE, LOG_DATA and LOG_STATE in doc/FORMAT.md)
- * to the host's process and to its task. Used by the session that replays. */
+/* Applies the effects of an event of the log (LOG_SHAPE, LOG_DATA, LOG_STATE and
+ * LOG_OUTPUT in doc/FORMAT.md) to the host's process, to its task, and to what the user sees. Used
+ * by the session that replays. */
 #ifndef BT_EFFECTS_H
 #define BT_EFFECTS_H
 
 #include "collector/replay/host.h"
 #include "collector/replay/replaying.h"
 
-/* Applies the effect to a stopped task. Its registers are set in task->regs alone. HOST_REFUSES:
- * the effect makes no sense here; HOST_FULL: there is no room for its pages. */
-enum host_result effect_apply(struct replaying *r, struct task *task, const struct log_effect *e);
+/* Applies all effects of the present event to a stopped task: then task->regs are those behind the
+ * event, and the task has them. False: the replay has failed, or diverged. */
+bool effects_apply(struct replaying *r, struct task *task);
+
+/* Gives the stopped task the registers in task->regs. False: it does not have them: it is gone, or
+ * they are none that a task can have, which is a divergence. */
+bool effects_set_regs(struct replaying *r, struct task *task);
 
 /* The task has made the effect on mappings by itself (bt_logged_change). It is stopped. */
 void effect_shape_made(struct task *task, const struct bt_record_log_shape *shape);

@@ -278,19 +278,19 @@ static enum host_result move_pages(pid_t tid, const struct bt_record_log_shape *
 	return result == HOST_REFUSES ? move_mappings(tid, s->from, end, s->start) : result;
 }
 
-/* The kernel lets a mapping grow up to RLIMIT_STACK (getrlimit(2)): an access below that faults.
- * Without CAP_SYS_RESOURCE a hard limit that is lower than that stays. */
-static void limit_growth(pid_t tid, uint64_t size)
+/* The kernel lets a mapping grow up to RLIMIT_STACK (getrlimit(2)): an access below that faults. */
+bool host_limit_growth(pid_t tid, uint64_t size)
 {
 	struct rlimit now, wanted;
 
 	if (prlimit(tid, RLIMIT_STACK, NULL, &now))
-		return;
+		return false;
 	wanted = (struct rlimit){size, now.rlim_max > size ? now.rlim_max : size};
 	if (!prlimit(tid, RLIMIT_STACK, &wanted, NULL))
-		return;
+		return true;
 	wanted = (struct rlimit){now.rlim_max, now.rlim_max};
 	(void)!prlimit(tid, RLIMIT_STACK, &wanted, NULL);
+	return false;
 }
 
 enum host_result host_shape(pid_t tid, const struct bt_record_log_shape *s)
@@ -298,8 +298,6 @@ enum host_result host_shape(pid_t tid, const struct bt_record_log_shape *s)
 	struct bt_logged_change c;
 	uint64_t args[6] = {[4] = UINT64_MAX};
 
-	if (s->what == BT_SHAPE_MAP && s->grows && s->from)
-		limit_growth(tid, s->from);
 	if (s->what == BT_SHAPE_MOVE)
 		return move_pages(tid, s);
 	if (!call_of(s, &c))

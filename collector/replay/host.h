@@ -34,6 +34,10 @@ enum host_result host_shape(pid_t tid, const struct bt_record_log_shape *shape);
  * not one call, or code may come of it. */
 bool host_change(const struct bt_record_log_shape *shape, struct bt_logged_change *change);
 
+/* From now on the task's stack may grow up to so many bytes, UINT64_MAX: without a limit. False
+ * where only a smaller one could be set: without CAP_SYS_RESOURCE the hard limit stays. */
+bool host_limit_growth(pid_t tid, uint64_t size);
+
 /* Whether n bytes from addr on may be the program's: they are neither ours nor the kernel's. */
 bool host_may_write(uint64_t addr, size_t n);
 

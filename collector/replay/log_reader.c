@@ -110,6 +110,8 @@ static bool take_effect(struct log_item *item, uint64_t most, const struct bt_re
 		e->u.state = rec->u.log_state;
 	else if (rec->kind == BT_RECORD_LOG_UNSEEN)
 		e->u.unseen = rec->u.log_unseen;
+	else if (rec->kind == BT_RECORD_LOG_STACK_LIMIT)
+		e->u.stack_limit = rec->u.log_stack_limit;
 	else
 		e->u.output = rec->u.log_output;
 	bytes = bytes_of(e);
@@ -194,6 +196,7 @@ static void read_item(struct log_reader *l, struct log_item *item)
 		case BT_RECORD_LOG_STATE:
 		case BT_RECORD_LOG_OUTPUT:
 		case BT_RECORD_LOG_UNSEEN:
+		case BT_RECORD_LOG_STACK_LIMIT:
 			if (take_effect(item, l->most, &rec))
 				break;
 			(void)item_ends_full(item);

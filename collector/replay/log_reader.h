@@ -15,13 +15,14 @@
 
 struct log_effect {
 	uint16_t kind; /* enum bt_record_kind: LOG_DATA, LOG_SHAPE, LOG_STATE, LOG_OUTPUT,
-			  LOG_UNSEEN */
+			  LOG_UNSEEN, LOG_STACK_LIMIT */
 	union {
 		struct bt_record_log_data data;
 		struct bt_record_log_shape shape;
 		struct bt_record_log_state state;
 		struct bt_record_log_output output;
 		struct bt_record_log_unseen unseen;
+		struct bt_record_log_stack_limit stack_limit;
 	} u;
 	size_t bytes_at; /* in log_item.bytes, of its slice */
 };

@@ -4,192 +4,30 @@
  * end by a signal, comes at a point where the task is stopped for it (stop_point.h). */
 #include "collector/replay/replaying.h"
 
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include "collector/replay/effects.h"
 #include "collector/replay/host.h"
 #include "collector/replay/kept_parts.h"
+#include "collector/replay/outcome.h"
 #include "collector/replay/silent_observer.h"
 #include "collector/replay/told_output.h"
 #include "collector/replay/unheard_events.h"
 #include "collector/tracee/tracee.h"
 #include "format/log_values.h"
-#include "lib/insn.h"
 #include "syscalls/syscall_names.h"
 
-enum {
-	OVERRUN = 1 << 20
-}; /* ticks behind an event that has not come by itself until it is
-      given up */
+/* Ticks behind an event that has not come by itself until it is given up. */
+enum { OVERRUN = 1 << 20 };
 
 static struct replaying *replaying_of(struct session *session)
 {
 	return (struct replaying *)session;
 }
 
-/* Nothing more is to come: ends the host. */
-static void replay_finish(struct replaying *r, const struct task *task)
-{
-	r->done = true;
-	kill(task->process->host_pid, SIGKILL);
-}
-
-static void replay_fail(struct replaying *r, const struct task *task, enum bt_error_code code,
-			const char *what)
-{
-	bt_fail(&r->failure, code, 0, "%s", what);
-	replay_finish(r, task);
-}
-
-/* ---- What came, and what was to come ---- */
-
-static void replay_diverge(struct replaying *r, struct task *task, enum divergence_kind kind,
-			   const char *came)
-{
-	struct divergence *d = &r->divergence;
-	const struct bt_regs *regs = log_event_regs(&r->log.now.event);
-
-	if (d->kind || r->failure.code)
-		return;
-	if (r->log.of_calls)
-		log_reader_complete(&r->log, task);
-	*d = (struct divergence){.kind = kind,
-				 .seq = r->log.of_calls ? r->met : log_event_seq(&r->log.now.event),
-				 .is_behind = r->log.of_calls,
-				 .task = task->number,
-				 .has_points = true,
-				 .expected_at = *log_event_point(&r->log.now.event),
-				 .came_at = task_point(task),
-				 .has_regs = regs != NULL,
-				 .came_regs = task->regs};
-	if (regs)
-		d->expected_regs = *regs;
-	log_event_name(&r->log.now.event, d->expected);
-	divergence_came(d, came);
-	replay_finish(r, task);
-}
-
-/* The present event, a call that was answered without a stop, was made at another tick. The task
- * has gone on since: where it was else is not known. */
-static void replay_diverge_in_tick(struct replaying *r, struct task *task, uint64_t tick)
-{
-	if (r->divergence.kind)
-		return;
-	replay_diverge(r, task, DIVERGENCE_POINT, "the call at another tick");
-	r->divergence.ticks_only = true;
-	r->divergence.came_at.tick = tick;
-	r->divergence.has_regs = false;
-}
-
-/* Compares where the task is with the present event. False: it has diverged. */
-static bool replay_meet_event(struct replaying *r, struct task *task, const char *came)
-{
-	const struct bt_regs *regs = log_event_regs(&r->log.now.event);
-	struct bt_point now = task_point(task);
-
-	if (r->log.of_calls)
-		log_reader_complete(&r->log, task);
-	if (!bt_point_is(&now, log_event_point(&r->log.now.event)))
-		replay_diverge(r, task, DIVERGENCE_POINT, came);
-	else if (regs && divergence_regs_differ(regs, &task->regs))
-		replay_diverge(r, task, DIVERGENCE_REGISTERS, came);
-	else
-		return true;
-	return false;
-}
-
-/* ---- Effects ---- */
-
-/* The host has no room for the pages of the effect. */
-static void fail_without_room(struct replaying *r, const struct task *task,
-			      const struct bt_record_log_shape *s)
-{
-	char text[200];
-
-	snprintf(text, sizeof text,
-		 "no room for %" PRIu64
-		 " MB that the recorded program had: a replay may have %" PRIu64
-		 " MB of addresses here",
-		 (s->end - s->start) >> 20, r->options.memory >> 20);
-	bt_fail(&r->failure, BT_E_NO_MEMORY, 0, "%s", text);
-	replay_finish(r, task);
-}
-
-/* The bytes that the program writes for its user. False: it has diverged. */
-static bool tell_output(struct replaying *r, struct task *task, const struct log_effect *e)
-{
-	struct memory_difference differs;
-
-	if (!output_is_there(&r->log, e, task->host_tid, &differs)) {
-		replay_diverge(r, task, DIVERGENCE_OUTPUT, "other bytes that it writes");
-		r->divergence.memory = differs;
-		return false;
-	}
-	if (r->options.output)
-		output_repeat(e->u.output.stream, log_effect_bytes(&r->log, e), &r->unwritten);
-	return true;
-}
-
-/* The log has all the output of the present event. False: it has diverged. Damage that leaves
- * records whole, one of them doubled or left out, would go unseen in what is repeated. */
-static bool has_all_output(struct replaying *r, struct task *task)
-{
-	const struct bt_record *event = &r->log.now.event;
-	uint64_t bytes = output_length(&r->log.now);
-	char came[80];
-
-	if (event->kind != BT_RECORD_LOG_CALL || !event->u.log_call.told ||
-	    bytes == event->u.log_call.result)
-		return true;
-	snprintf(came, sizeof came, "%" PRIu64 " bytes of output, where it wrote %" PRIu64, bytes,
-		 event->u.log_call.result);
-	replay_diverge(r, task, DIVERGENCE_OUTPUT, came);
-	return false;
-}
-
-/* An effect that is no output. False: it has failed, or diverged. */
-static bool apply_effect(struct replaying *r, struct task *task, const struct log_effect *e)
-{
-	enum host_result result = effect_apply(r, task, e);
-
-	if (result == HOST_FULL)
-		fail_without_room(r, task, &e->u.shape);
-	else if (result != HOST_DONE)
-		replay_diverge(r, task, DIVERGENCE_EFFECT, "an effect that cannot be applied");
-	return result == HOST_DONE;
-}
-
-/* The task has task->regs. False: it has not; the log's are none that a task can have, or it is
- * gone. */
-static bool set_regs(struct replaying *r, struct task *task)
-{
-	int rc = tracee_set_regs(task->host_tid, &task->regs);
-
-	if (rc == -BT_E_UNSUPPORTED)
-		replay_diverge(r, task, DIVERGENCE_EFFECT, "registers that cannot be set");
-	return !rc;
-}
-
-/* The effects of the present event; then task->regs are those behind it, and the task has them. */
-static bool apply_effects(struct replaying *r, struct task *task)
-{
-	if (!has_all_output(r, task))
-		return false;
-	for (size_t i = 0; i < r->log.now.count; i++) {
-		const struct log_effect *e = &r->log.now.effects[i];
-
-		if (!(e->kind == BT_RECORD_LOG_OUTPUT ? tell_output : apply_effect)(r, task, e))
-			return false;
-	}
-	return set_regs(r, task);
-}
-
-/* ---- Places ---- */
+/* ---- Destinations ---- */
 
 /* The next destination, if it is a point of the task's; NULL: it is none. raised: a signal has been
  * raised. */
@@ -242,7 +80,7 @@ static bool serve_destinations(struct replaying *r, struct supervisor *sup, stru
 			come_to_destination(r, sup, task);
 		if (r->passed || r->destination == r->options.destination_count) {
 			sup->backend.ops->stop_at(&sup->backend, task, NULL);
-			replay_finish(r, task);
+			outcome_finish(r, task);
 			return false;
 		}
 		set_stop_point(r, sup, task);
@@ -333,12 +171,12 @@ static void replay_advance(struct replaying *r, struct supervisor *sup, struct t
 	if (!more) {
 		sup->backend.ops->stop_at(&sup->backend, task, NULL);
 		serve_end(r, sup, task);
-		replay_finish(r, task);
+		outcome_finish(r, task);
 		return;
 	}
 	/* A handler is entered for a signal, whose event comes before. */
 	if (r->log.now.event.kind == BT_RECORD_LOG_HANDLER && !r->delivers) {
-		replay_diverge(r, task, DIVERGENCE_EVENT, "no signal");
+		outcome_diverge(r, task, DIVERGENCE_EVENT, "no signal");
 		return;
 	}
 	r->next = stop_of(task, &r->log.now.event);
@@ -356,7 +194,7 @@ static void replay_note_end(struct replaying *r, struct supervisor *sup, struct 
 	r->end = (struct task_end){.kind = (enum bt_exit_kind)e->kind, .status = (int)e->status};
 	r->events++;
 	serve_end(r, sup, task);
-	replay_finish(r, task);
+	outcome_finish(r, task);
 }
 
 /* Goes on behind a signal that is the present event. False: the replay ends there. */
@@ -389,8 +227,8 @@ static void replay_deliver_signal(struct replaying *r, struct supervisor *sup, s
 		if (!pass_signal(r, sup, task))
 			return;
 		if (handled && comes_for_frame(r) &&
-		    !(apply_effects(r, task) && serve_destinations(r, sup, task, true) &&
-		      replay_meet_event(r, task, "its point")))
+		    !(effects_apply(r, task) && serve_destinations(r, sup, task, true) &&
+		      outcome_compare(r, task, "its point")))
 			return;
 	} while (handled && comes_for_frame(r));
 	entry.from = task->regs.rip;
@@ -401,19 +239,19 @@ static void replay_deliver_signal(struct replaying *r, struct supervisor *sup, s
 		return;
 	}
 	if (!handled) {
-		replay_diverge(r, task, DIVERGENCE_EVENT, "a deadly signal");
+		outcome_diverge(r, task, DIVERGENCE_EVENT, "a deadly signal");
 		return;
 	}
 	if (r->log.now.event.kind != BT_RECORD_LOG_HANDLER) {
-		replay_diverge(r, task, DIVERGENCE_EVENT, "a signal with a handler");
+		outcome_diverge(r, task, DIVERGENCE_EVENT, "a signal with a handler");
 		return;
 	}
-	if (!apply_effects(r, task))
+	if (!effects_apply(r, task))
 		return;
 	entry.to = task->regs.rip;
 	task_epoch(task);
 	task_branch(task, &entry, false);
-	if (replay_meet_event(r, task, "the handler"))
+	if (outcome_compare(r, task, "the handler"))
 		replay_advance(r, sup, task);
 }
 
@@ -425,7 +263,7 @@ static void on_program(struct session *session, struct supervisor *sup, struct t
 	struct replaying *r = replaying_of(session);
 
 	if (host_confine(task->host_tid, r->options.memory, &r->failure)) {
-		replay_finish(r, task);
+		outcome_finish(r, task);
 		return;
 	}
 	task->process->filter_is_ours = true;
@@ -433,18 +271,18 @@ static void on_program(struct session *session, struct supervisor *sup, struct t
 		bt_fail(&r->failure, r->log.now.cut_off ? BT_E_TRUNCATED : BT_E_CORRUPT, 0,
 			r->log.now.cut_off ? "the log was cut off before the program began"
 					   : "the log does not begin with a program");
-		replay_finish(r, task);
+		outcome_finish(r, task);
 		return;
 	}
 	if (r->log.now.event.u.log.version > BT_LOG_VERSION) {
-		replay_fail(r, task, BT_E_UNSUPPORTED, "the log is of a later version of btrec");
+		outcome_fail(r, task, BT_E_UNSUPPORTED, "the log is of a later version of btrec");
 		return;
 	}
 	r->tells_saved_parts = r->log.now.event.u.log.version >= BT_LOG_SAVED_PARTS;
-	if (!apply_effects(r, task))
+	if (!effects_apply(r, task))
 		return;
 	address_space_refresh(task->process->space, task->host_tid);
-	if (!replay_meet_event(r, task, "the beginning"))
+	if (!outcome_compare(r, task, "the beginning"))
 		return;
 	replay_advance(r, sup, task);
 	r->begun = true;
@@ -475,7 +313,7 @@ static void on_stop_point(struct session *session, struct supervisor *sup, struc
 		return;
 	if (side != STOP_POINT_HERE || !r->stops) {
 		sup->backend.ops->stop_at(&sup->backend, task, NULL);
-		replay_diverge(r, task, DIVERGENCE_POINT, "a point behind it");
+		outcome_diverge(r, task, DIVERGENCE_POINT, "a point behind it");
 		return;
 	}
 	if (r->log.now.event.kind == BT_RECORD_LOG_EXIT) {
@@ -484,7 +322,7 @@ static void on_stop_point(struct session *session, struct supervisor *sup, struc
 		return;
 	}
 	effects_begin_signal(r, task);
-	if (replay_meet_event(r, task, "its point") && serve_destinations(r, sup, task, true))
+	if (outcome_compare(r, task, "its point") && serve_destinations(r, sup, task, true))
 		replay_deliver_signal(r, sup, task);
 	if (r->done)
 		sup->backend.ops->stop_at(&sup->backend, task, NULL);
@@ -498,8 +336,8 @@ static void raise_instead(struct replaying *r, struct supervisor *sup, struct ta
 {
 	task->regs = r->log.now.event.u.log_signal.regs;
 	task->regs.orig_rax = UINT64_MAX;
-	if (set_regs(r, task) && serve_destinations(r, sup, task, true) &&
-	    replay_meet_event(r, task, "its point"))
+	if (effects_set_regs(r, task) && serve_destinations(r, sup, task, true) &&
+	    outcome_compare(r, task, "its point"))
 		replay_deliver_signal(r, sup, task);
 }
 
@@ -521,16 +359,16 @@ static void on_instruction(struct session *session, struct supervisor *sup, stru
 		return;
 	}
 	if (r->log.now.event.kind != BT_RECORD_LOG_INSTRUCTION) {
-		replay_diverge(r, task, DIVERGENCE_EVENT, came);
+		outcome_diverge(r, task, DIVERGENCE_EVENT, came);
 		return;
 	}
 	/* rcx may be a result. */
 	task->regs.rcx = i->regs.rcx;
-	if (!replay_meet_event(r, task, came) || !apply_effects(r, task))
+	if (!outcome_compare(r, task, came) || !effects_apply(r, task))
 		return;
 	task->regs = i->regs;
 	task->regs.orig_rax = UINT64_MAX;
-	if (set_regs(r, task))
+	if (effects_set_regs(r, task))
 		replay_advance(r, sup, task);
 }
 
@@ -548,20 +386,20 @@ static void on_syscall_enter(struct session *session, struct supervisor *sup, st
 		return;
 	snprintf(came, sizeof came, "the system call %s", syscall_name(task->syscall.nr, name));
 	if (r->log.now.event.kind == BT_RECORD_LOG_EXIT && ends_task(task)) {
-		if (replay_meet_event(r, task, came)) /* the last look at its memory */
+		if (outcome_compare(r, task, came)) /* the last look at its memory */
 			serve_end(r, sup, task);
 		return;
 	}
 	/* A signal that was never delivered ended it in the call. */
 	if (r->log.now.event.kind == BT_RECORD_LOG_EXIT && r->stops) {
-		if (replay_meet_event(r, task, came))
+		if (outcome_compare(r, task, came))
 			replay_note_end(r, sup, task);
 		return;
 	}
 	if (r->log.now.event.kind != BT_RECORD_LOG_CALL)
-		replay_diverge(r, task, DIVERGENCE_EVENT, came);
+		outcome_diverge(r, task, DIVERGENCE_EVENT, came);
 	else
-		(void)replay_meet_event(r, task, came);
+		(void)outcome_compare(r, task, came);
 }
 
 static bool answers_call(struct session *session, struct supervisor *sup, struct task *task)
@@ -593,7 +431,7 @@ static void on_syscall_exit(struct session *session, struct supervisor *sup, str
 	task->regs = call.regs;
 	task->regs.rax = call.result;
 	task->regs.orig_rax = UINT64_MAX;
-	if (!apply_effects(r, task))
+	if (!effects_apply(r, task))
 		return;
 	replay_advance(r, sup, task);
 	/* The kernel makes an interrupted call again, unless a handler is entered first. */
@@ -601,7 +439,7 @@ static void on_syscall_exit(struct session *session, struct supervisor *sup, str
 		return;
 	task->regs.rip -= 2;
 	task->regs.rax = tracee_restarted_call(&call.regs, call.result);
-	(void)set_regs(r, task);
+	(void)effects_set_regs(r, task);
 }
 
 /* How many calls that are queued the backend may answer: none that a signal broke off, none whose
@@ -658,7 +496,7 @@ static void on_calls_answered(struct session *session, struct supervisor *sup, s
 		replay_advance(r, sup, task);
 	}
 	if (same < n)
-		replay_diverge_in_tick(r, task, ticks[same]);
+		outcome_diverge_in_tick(r, task, ticks[same]);
 }
 
 static bool answers_signal(struct session *session, struct supervisor *sup, struct task *task,
@@ -684,11 +522,12 @@ static bool answers_signal(struct session *session, struct supervisor *sup, stru
 		on_instruction(session, sup, task);
 		return true;
 	}
-	snprintf(came, sizeof came, "signal %d", signal->info->si_signo);
+	r->signo = signal->info->si_signo;
+	snprintf(came, sizeof came, "signal %d", r->signo);
 	if (r->log.now.event.kind != BT_RECORD_LOG_SIGNAL || !r->log.now.event.u.log_signal.sync ||
 	    (int)r->log.now.event.u.log_signal.signo != signal->info->si_signo)
-		replay_diverge(r, task, DIVERGENCE_EVENT, came);
-	else if (replay_meet_event(r, task, came))
+		outcome_diverge(r, task, DIVERGENCE_EVENT, came);
+	else if (outcome_compare(r, task, came))
 		replay_deliver_signal(r, sup, task);
 	return true;
 }
@@ -704,7 +543,7 @@ static void on_exit_of_task(struct session *session, struct supervisor *sup, str
 		return;
 	/* Of the host's own doing there is none: a recorded one ends it at its point. */
 	if (end->kind == BT_EXIT_SIGNAL && end->status == SIGKILL) {
-		replay_fail(
+		outcome_fail(
 			r, task, BT_E_GONE,
 			"the replaying process was killed (SIGKILL): by somebody, or by the kernel "
 			"for want of memory");
@@ -718,8 +557,8 @@ static void on_exit_of_task(struct session *session, struct supervisor *sup, str
 		else
 			snprintf(came, sizeof came, "its end by %s %d",
 				 end->kind == BT_EXIT_SIGNAL ? "signal" : "status", end->status);
-		replay_diverge(r, task, DIVERGENCE_END, came);
-	} else if (replay_meet_event(r, task, "its end")) {
+		outcome_diverge(r, task, DIVERGENCE_END, came);
+	} else if (outcome_compare(r, task, "its end")) {
 		replay_note_end(r, sup, task);
 	}
 }
@@ -729,7 +568,7 @@ static void on_detach(struct session *session, struct supervisor *sup, struct ta
 {
 	(void)sup;
 	(void)in_memory;
-	replay_fail(replaying_of(session), task, BT_E_IO, reason);
+	outcome_fail(replaying_of(session), task, BT_E_IO, reason);
 }
 
 /* ---- Begin and end ---- */

@@ -119,6 +119,8 @@ void supervisor_resume_task(struct supervisor *sup, struct task *task)
 		task->mid_run = false;
 		if (sup->backend.ops->proceed(&sup->backend, task))
 			supervisor_look_after(sup, task);
+		else
+			scheduler_resumed(sup, task);
 		return;
 	}
 	rc = sup->backend.ops->resume(&sup->backend, task, signo, task->pending_action);
@@ -132,7 +134,7 @@ void supervisor_resume_task(struct supervisor *sup, struct task *task)
 
 void scheduler_resumed(struct supervisor *sup, struct task *task)
 {
-	if (task->leaves_turn)
+	if (task->in_unseen_call)
 		supervisor_give_up_turn(sup, task);
 }
 

@@ -45,8 +45,8 @@ void scheduler_dequeue(struct task *task);
 /* Puts the task at the front of the queue: it runs when others have stopped for it. */
 void scheduler_enqueue_first(struct task *task);
 
-/* The backend has resumed the task: ends its turn where it waits for others now
- * (task.leaves_turn). */
+/* The backend has resumed the task: ends its turn where it may wait for others now
+ * (task.in_unseen_call). */
 void scheduler_resumed(struct supervisor *sup, struct task *task);
 
 /* Whether the task must not run on: its process is to be detached. A task that was stopped in the

@@ -12,7 +12,7 @@ static enum backend_company company_of(struct supervisor *sup, const struct task
 
 static bool is_running(const struct task *task, const struct unit *u)
 {
-	return task->unit == u && task->state == TASK_RUNNING;
+	return task->unit == u && task_runs_code(task);
 }
 
 static void preempt_all(struct supervisor *sup, struct unit *u)

@@ -130,8 +130,6 @@ void supervisor_on_backend_stop(struct supervisor *sup, struct task *task,
 	/* Not before a signal: a fault is explained by the code that was known when it came. */
 	if (stop != BACKEND_RUNS && stop != BACKEND_GONE && stop != BACKEND_SIGNAL)
 		supervisor_reread_files(sup, task);
-	if (stop != BACKEND_RUNS)
-		task->leaves_turn = false;
 	switch (stop) {
 	case BACKEND_RUNS:
 		scheduler_resumed(sup, task);

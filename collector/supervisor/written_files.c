@@ -26,7 +26,7 @@ void supervisor_look_at_files_of(struct supervisor *sup, struct task *task)
 	struct address_space *s = task->process->space;
 
 	address_space_look_at_files(s, task->host_tid, tell_mapping, &(struct telling){sup, task});
-	if (s->files.written && task->state == TASK_RUNNING)
+	if (s->files.written && task_runs_code(task))
 		sup->backend.ops->stop_soon(&sup->backend, task);
 }
 
@@ -51,7 +51,7 @@ void supervisor_reread_files(struct supervisor *sup, const struct task *task)
 	struct address_space *s = task->process->space;
 
 	/* Others may be running code that would go. */
-	bool alone = !sup->backend.parallel || task->unit->running == (task->state == TASK_RUNNING);
+	bool alone = !sup->backend.parallel || task->unit->running == task_runs_code(task);
 
 	if (s->files.written && alone)
 		address_space_reread(s, task->host_tid);

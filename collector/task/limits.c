@@ -80,6 +80,7 @@ bool limits_get(pid_t pid, int resource, struct rlimit *now)
 		[RLIMIT_AS] = "Max address space",
 		[RLIMIT_DATA] = "Max data size",
 		[RLIMIT_MEMLOCK] = "Max locked memory",
+		[RLIMIT_STACK] = "Max stack size",
 	};
 
 	if (!prlimit(pid, (__rlimit_resource_t)resource, NULL, now))

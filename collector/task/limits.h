@@ -81,8 +81,9 @@ bool limits_fall_short(const struct limits *l);
  * without CAP_SYS_RESOURCE. */
 void limits_restore(struct limits *l, pid_t pid);
 
-/* A limit of a process as the kernel has it. RLIMIT_AS, RLIMIT_DATA and RLIMIT_MEMLOCK can be read
- * of any process, others of processes with our user. False when the process is gone. */
+/* A limit of a process as the kernel has it. RLIMIT_AS, RLIMIT_DATA, RLIMIT_MEMLOCK and
+ * RLIMIT_STACK can be read of any process, others of processes with our user. False when the
+ * process is gone. */
 bool limits_get(pid_t pid, int resource, struct rlimit *now);
 
 /* To be called at the entry of each system call (task->syscall, task->regs) and at its exit. They

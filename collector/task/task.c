@@ -74,7 +74,7 @@ void task_leave_unit(struct task *task)
 
 	task->unit = NULL;
 	if (u)
-		u->running -= task->state == TASK_RUNNING;
+		u->running -= task_runs_code(task);
 	if (!u || --u->tasks)
 		return;
 	*u->link = u->next;
@@ -131,16 +131,26 @@ void task_join_unit(struct task *task, struct unit *unit)
 {
 	task->unit = unit;
 	unit->tasks++;
-	unit->running += task->state == TASK_RUNNING;
+	unit->running += task_runs_code(task);
+}
+
+/* Its state and whether it is in such a call become these. */
+static void become(struct task *task, enum task_state state, bool unseen)
+{
+	bool ran = task_runs_code(task);
+
+	task->state = state;
+	task->in_unseen_call = unseen;
+	if (task->unit)
+		task->unit->running = task->unit->running - ran + task_runs_code(task);
 }
 
 void task_set_state(struct task *task, enum task_state state)
 {
-	if (task->unit)
-		task->unit->running = task->unit->running - (task->state == TASK_RUNNING) +
-				      (state == TASK_RUNNING);
-	task->state = state;
+	become(task, state, task->in_unseen_call);
 }
+
+void task_set_unseen_call(struct task *task, bool unseen) { become(task, task->state, unseen); }
 
 void task_join_process(struct task *task, struct process *process)
 {

@@ -99,7 +99,7 @@ enum {
 struct unit {
 	struct unit *next, **link; /* in the table */
 	uint32_t number;
-	unsigned tasks, running; /* its tasks; those of them in TASK_RUNNING */
+	unsigned tasks, running; /* its tasks; those of them that run user code */
 	unsigned waiting;        /* those of them that wait for the turn */
 	struct task *current;    /* has the turn; NULL: nobody, or they run side by side */
 	unsigned yields; /* times that the processor was given up for the task that made the last
@@ -155,8 +155,9 @@ struct task {
 	/* Its system call. */
 	bool in_syscall;
 	bool syscall_restarts; /* its last one will be entered again by the kernel */
-	bool leaves_turn; /* it has been resumed into a call that no stop tells of, and in which it
-			     may wait for another of its unit: it has no turn until its next stop */
+	bool in_unseen_call; /* TASK_RUNNING: it has been resumed into a call that no stop tells of,
+				and in which it may wait for others; no user code runs, but for an
+				instruction behind the call */
 	bool syscall_cut; /* its last one was made without a stop; the present stop has interrupted
 			     it: it gave EINTR or a short transfer */
 	bool interrupted; /* we interrupted it for a snapshot */
@@ -199,8 +200,17 @@ void task_remove(struct task_table *t, struct task *task);
 struct process *process_new(pid_t pid, struct address_space *space);
 struct unit *unit_new(struct task_table *t);
 
-/* The only way to change task->state: its unit counts the running tasks. */
+/* The only ways to change task->state and task->in_unseen_call: its unit counts the running tasks.
+ */
 void task_set_state(struct task *task, enum task_state state);
+void task_set_unseen_call(struct task *task, bool unseen);
+
+/* Whether the task runs user code: others of its unit may have to wait for it. */
+static inline bool task_runs_code(const struct task *task)
+{
+	return task->state == TASK_RUNNING && !task->in_unseen_call;
+}
+
 void task_join_unit(struct task *task, struct unit *unit);
 void task_leave_unit(struct task *task);
 void task_join_process(struct task *task, struct process *process);

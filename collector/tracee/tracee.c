@@ -450,6 +450,11 @@ bool tracee_wants_restart(const struct bt_regs *regs)
 	       result >= -ERESTART_LAST;
 }
 
+bool tracee_was_interrupted(const struct bt_regs *regs)
+{
+	return (int64_t)regs->rax == -ERESTART_FIRST;
+}
+
 uint64_t tracee_restarted_call(const struct bt_regs *regs, uint64_t result)
 {
 	return result == (uint64_t)-ERESTART_LAST ? SYS_restart_syscall : regs->orig_rax;

@@ -182,6 +182,10 @@ uint64_t *tracee_arg(struct bt_regs *regs, unsigned i);
  * entered. Programs never see the result in them. */
 bool tracee_wants_restart(const struct bt_regs *regs);
 
+/* Whether rax is what a call has that a signal or a stop has interrupted, and that is to be made
+ * again (ERESTARTSYS). */
+bool tracee_was_interrupted(const struct bt_regs *regs);
+
 /* The number of the call that the kernel makes where one with these registers gave `result` and no
  * handler is entered: the same, or restart_syscall (arch_do_signal_or_restart(),
  * arch/x86/kernel/signal.c). */

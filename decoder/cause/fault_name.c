@@ -166,7 +166,7 @@ static bool name_by_history(struct fault_context *c, const struct disasm_memory 
 
 	if (!c->h->is_calls)
 		return name_passed(c, c->h, c->end, m, frame, name);
-	if (history_load_newest(&newest, c->m, c->h->task, NEWEST, NULL))
+	if (history_load_newest(&newest, c->m, c->h->task, NEWEST, NEWEST, NULL))
 		return false;
 	found = name_passed(c, &newest, history_index(&newest, c->snap->rec->position), m, frame,
 			    name);

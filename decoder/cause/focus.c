@@ -6,6 +6,10 @@
 #include "decoder/cause/passed_on.h"
 #include "lib/name_pattern.h"
 
+enum {
+	SUMMARY_ENTRIES = 1 << 20, /* of a long history: as many as a recording keeps of a task */
+};
+
 static const struct model_task *task_asked(const struct model *m, uint32_t number)
 {
 	const struct model_task *found = model_task(m, number);
@@ -73,13 +77,20 @@ bool focus_is_outside(const struct focus *f)
 	return f->snap && f->task && !f->thread && f->snap->rec->task != f->task->task;
 }
 
-static size_t focus_end(struct focus *f)
+/* The moment in the task's history; UINT64_MAX: its end. */
+static uint64_t focus_position(const struct focus *f)
 {
 	if (f->thread)
-		return end_at(&f->history, f->thread->position);
-	if (f->snap && f->task && f->snap->rec->task == f->task->task)
-		return end_at(&f->history, f->snap->rec->position);
-	return f->history.count;
+		return f->thread->position;
+	return f->snap && f->task && f->snap->rec->task == f->task->task ? f->snap->rec->position
+									 : UINT64_MAX;
+}
+
+static size_t focus_end(struct focus *f)
+{
+	uint64_t position = focus_position(f);
+
+	return position == UINT64_MAX ? f->history.count : end_at(&f->history, position);
 }
 
 const struct model_snapshot *focus_explaining(const struct model *m)
@@ -117,13 +128,27 @@ int focus_choose(struct focus *f, const struct model *m, const struct report_opt
 	return 0;
 }
 
+/* A summary judges no history, and what happened is explained by what came shortly before it. */
+static int load_for_summary(struct focus *f, const struct model *m, struct bt_error *err)
+{
+	int rc = history_load_newest(&f->history, m, f->task->task, SUMMARY_ENTRIES,
+				     2 * SUMMARY_ENTRIES, err);
+
+	if (rc || !f->history.is_part ||
+	    history_index(&f->history, focus_position(f)) >= f->history.count / 2)
+		return rc;
+	history_release(&f->history);
+	return history_load(&f->history, m, f->task->task, err);
+}
+
 int focus_open(struct focus *f, const struct model *m, const struct report_options *o,
 	       struct bt_error *err)
 {
 	int rc = focus_choose(f, m, o);
 
 	if (!rc && f->task)
-		rc = history_load(&f->history, m, f->task->task, err);
+		rc = o->summary ? load_for_summary(f, m, err)
+				: history_load(&f->history, m, f->task->task, err);
 	f->end = focus_end(f);
 	return rc;
 }

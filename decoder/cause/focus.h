@@ -27,9 +27,9 @@ struct focus {
 	const struct model_snapshot *snap;     /* NULL: the trace holds none */
 	const struct model_task *task;         /* NULL: the trace holds none */
 	const struct bt_record_thread *thread; /* of task in snap, or NULL */
-	struct history history;                /* of task */
-	size_t end;                            /* its entries before that moment */
-	bool asked;                            /* the task was asked for */
+	struct history history; /* of task; for a summary perhaps the newest entries alone */
+	size_t end;             /* its entries before that moment */
+	bool asked;             /* the task was asked for */
 };
 
 /* The moment that explains the end: model_final_snapshot(), or where that is an exit with failure

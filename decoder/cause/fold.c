@@ -225,61 +225,80 @@ static size_t lines_of(const struct level *l, size_t token, size_t count)
 	return lines;
 }
 
-static void copy_lines(struct level *to, const struct level *from, size_t line, size_t count,
-		       unsigned deeper)
+/* Of a level that is folded: behind the first `tokens` and `lines`, which are done, comes what is
+ * still as it was, from token `at` and line `line` on. A loop has at least three rounds and becomes
+ * a heading and one round, so nothing that is written lies behind what is read. */
+struct folding {
+	struct level *l;
+	size_t at, line;
+	size_t tokens, lines;
+};
+
+static void keep_lines(struct folding *f, size_t line, size_t count, unsigned deeper)
 {
-	memcpy(to->lines + to->line_count, from->lines + line, count * sizeof *to->lines);
+	struct fold_line *to = f->l->lines + f->lines;
+
+	memmove(to, f->l->lines + line, count * sizeof *to);
 	for (size_t i = 0; deeper && i < count; i++)
-		to->lines[to->line_count + i].nesting++;
-	to->line_count += count;
+		to[i].nesting++;
+	f->lines += count;
 }
 
-static void add_loop(struct level *to, const struct level *from, size_t at, size_t line,
-		     size_t period, size_t rounds)
+static void fold_loop(struct folding *f, size_t period, size_t rounds)
 {
-	size_t last = at + period * (rounds - 1), skipped = lines_of(from, at, last - at),
-	       kept = lines_of(from, last, period);
+	const struct level *l = f->l;
+	size_t last = f->at + period * (rounds - 1), skipped = lines_of(l, f->at, last - f->at),
+	       kept = lines_of(l, last, period);
+	struct fold_line first = l->lines[f->line];
 	uint64_t class = 2;
 
 	for (size_t i = 0; i < period; i++)
-		class = mix_hash(class, from->tokens[at + i].class);
-	to->lines[to->line_count++] = (struct fold_line){.entry = from->lines[line].entry,
-							 .count = (uint32_t)rounds,
-							 .kind = FOLD_LOOP,
-							 .nesting = from->lines[line].nesting};
-	copy_lines(to, from, line + skipped, kept, 1);
-	to->tokens[to->token_count++] = (struct token){.class = class, .lines = (uint32_t)kept + 1};
+		class = mix_hash(class, l->tokens[f->at + i].class);
+	l->lines[f->lines++] = (struct fold_line){.entry = first.entry,
+						  .count = (uint32_t)rounds,
+						  .kind = FOLD_LOOP,
+						  .nesting = first.nesting};
+	keep_lines(f, f->line + skipped, kept, 1);
+	f->line += skipped + kept;
+	l->tokens[f->tokens++] = (struct token){.class = class, .lines = (uint32_t)kept + 1};
+	f->at = last + period;
 }
 
-/* Folds the loops of one level. Returns how many, or -1 without memory. */
-static long fold_level(struct level *to, const struct level *from, struct waiting *w)
+static void keep_token(struct folding *f)
 {
-	size_t line = 0;
-	long found = 0;
+	struct token token = f->l->tokens[f->at++];
 
-	if (!level_init(to, from->token_count,
-			from->line_count + from->token_count / FOLD_ROUNDS_MIN))
-		return -1;
-	for (size_t at = 0; at < from->token_count && goes_on(w, at, from->token_count);) {
-		size_t rounds, period = find_loop(from, at, &rounds),
-			       taken = period ? period * rounds : 1;
+	keep_lines(f, f->line, token.lines, 0);
+	f->line += token.lines;
+	f->l->tokens[f->tokens++] = token;
+}
 
-		if (period) {
-			add_loop(to, from, at, line, period, rounds);
-			found++;
-		} else {
-			copy_lines(to, from, line, from->tokens[at].lines, 0);
-			to->tokens[to->token_count++] = from->tokens[at];
-		}
-		line += lines_of(from, at, taken);
-		at += taken;
+/* Folds the loops of one level, in place. Returns whether there are any. */
+static bool fold_level(struct level *l, struct waiting *w)
+{
+	struct folding f = {.l = l};
+	bool found = false;
+
+	while (f.at < l->token_count && goes_on(w, f.at, l->token_count)) {
+		size_t rounds, period = find_loop(l, f.at, &rounds);
+
+		if (period)
+			fold_loop(&f, period, rounds);
+		else
+			keep_token(&f);
+		found |= period != 0;
 	}
+	l->token_count = f.tokens;
+	l->line_count = f.lines;
 	return found;
 }
 
+/* Of millions of entries there may be some hundred lines. */
 static void finish_level(struct fold *f, struct level *l)
 {
-	f->lines = l->lines;
+	struct fold_line *fitting = reallocarray(l->lines, l->line_count + 1, sizeof *fitting);
+
+	f->lines = fitting ? fitting : l->lines;
 	f->count = l->line_count;
 	for (size_t i = 0; i < f->count; i++)
 		if (f->lines[i].nesting > f->nesting)
@@ -292,20 +311,14 @@ int fold_init(struct fold *f, const struct history *h, const struct fold_options
 	      struct bt_error *err)
 {
 	struct waiting waiting = {.watch = o->watch};
-	struct level level, next;
+	struct level level;
 	bool memory;
 
 	*f = (struct fold){0};
 	memory = h->count < UINT32_MAX && first_level(&level, h, o, &waiting);
-	for (unsigned n = 0; memory && !waiting.stopped && o->loops && n < FOLD_NESTING_MAX; n++) {
-		long found = fold_level(&next, &level, &waiting);
-
-		level_release(&level);
-		level = next;
-		memory = found >= 0;
-		if (found <= 0)
+	for (unsigned n = 0; memory && !waiting.stopped && o->loops && n < FOLD_NESTING_MAX; n++)
+		if (!fold_level(&level, &waiting))
 			break;
-	}
 	if (!memory) {
 		if (h->count < UINT32_MAX)
 			level_release(&level);

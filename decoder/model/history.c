@@ -29,8 +29,6 @@
 enum {
 	/* The newest entries that are read; older ones become a gap. About a gigabyte of memory. */
 	ENTRIES_MAX = 1 << 24,
-	/* A part is loaded only where there is so much more. */
-	MANY_TIMES = 8,
 	/* Instructions between two branches; no real code runs longer without one. */
 	STRAIGHT_MAX = 1 << 20,
 	/* Instructions of a loop of one branch that are looked at. */
@@ -50,7 +48,7 @@ struct chunk {
 	size_t count;     /* the most entries that its bytes can hold; once decoded, their number */
 	size_t skip;      /* of them, left to an earlier chunk */
 	size_t index;     /* of the record in the file */
-	struct chunk_state before; /* its first entry */
+	struct chunk_state before; /* its first entry; once decoded, the first not skipped */
 	struct chunk_state after;  /* its last one */
 	size_t at;                 /* place of its entries in history.entries while loading */
 	size_t used;               /* entries there: EPOCH folded away */
@@ -163,8 +161,7 @@ static void trim_chunks(struct chunks *c, size_t most)
 		c->at[kept++] = *chunk;
 	}
 	c->count = oldest = kept;
-	while (oldest &&
-	       (!total || total + (c->at[oldest - 1].count - c->at[oldest - 1].skip) <= most)) {
+	while (oldest && total < most) {
 		oldest--;
 		total += c->at[oldest].count - c->at[oldest].skip;
 	}
@@ -174,7 +171,7 @@ static void trim_chunks(struct chunks *c, size_t most)
 	if (oldest)
 		memmove(c->at, c->at + oldest, (kept - oldest) * sizeof *c->at);
 	c->count = kept - oldest;
-	if (total > most) { /* the newest, and too large */
+	if (total > most) { /* a chunk may have millions */
 		c->at[0].skip += total - most;
 		c->dropped += total - most;
 	}
@@ -257,6 +254,8 @@ static bool decode_chunk(struct fill *f, struct chunk *chunk, const struct bt_re
 	for (i = 0; !rc && i < chunk->count && branch_entries_next(&entries, &b) == 1; i++) {
 		struct history_entry e;
 
+		if (i == chunk->skip)
+			chunk->before = s;
 		if (b.kind == BT_BRANCH_EPOCH) {
 			s.epoch = (uint32_t)b.to;
 			s.space = b.from ? (uint32_t)b.from : s.space;
@@ -569,10 +568,10 @@ int history_load_watched(struct history *h, const struct model *m, uint32_t task
 }
 
 int history_load_newest(struct history *h, const struct model *m, uint32_t task, size_t most,
-			struct bt_error *err)
+			size_t few_most, struct bt_error *err)
 {
 	const struct model_task *t = model_task(m, task);
-	bool few = !t || t->branch_count / MANY_TIMES < most;
+	bool few = !t || t->branch_count <= few_most;
 
 	return load_entries(h, m, task, false, few ? ENTRIES_MAX : most, NULL, err);
 }

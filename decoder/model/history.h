@@ -55,10 +55,10 @@ int history_load_watched(struct history *h, const struct model *m, uint32_t task
 int history_load_calls(struct history *h, const struct model *m, uint32_t task,
 		       const struct history_watch *watch, struct bt_error *err) BT_MUST_USE;
 
-/* history_load() for at least the newest `most` entries, in the time and memory that they take: of
- * millions a screen shows some. If there are not many more, it loads all. Errors: as above. */
+/* history_load() for the newest `most` entries, in the time and memory that they take: of millions
+ * a screen shows some. A history of few_most entries or less is loaded whole. Errors: as above. */
 int history_load_newest(struct history *h, const struct model *m, uint32_t task, size_t most,
-			struct bt_error *err) BT_MUST_USE;
+			size_t few_most, struct bt_error *err) BT_MUST_USE;
 
 void history_release(struct history *h);
 

@@ -353,6 +353,12 @@ static void put_title(struct report *r, const struct branch_rows *b)
 			    "  The oldest %" PRIu64 " of them are not read, and nothing is said of "
 			    "them.\n",
 			    r->focus.history.unread);
+	if (r->focus.history.is_part && verdict_is_possible(r->m))
+		text_printf(
+			&r->t,
+			"  Only the newest %zu of them have been read, and this is about these: "
+			"older ones are read when the cursor comes to them.\n",
+			r->focus.history.count - 1);
 	if (b->folded)
 		text_printf(&r->t, "  Code of libraries is folded; --all shows every branch.\n");
 	if (focus_is_outside(&r->focus))

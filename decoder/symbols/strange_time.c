@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <time.h>
 
-static const uint64_t second = 1000000000, time_most = 60 * 1000000000ull; /* ns */
+static const uint64_t second = 1000000000; /* ns */
 
 static uint64_t now(void)
 {
@@ -30,6 +30,6 @@ bool strange_time_is_over(struct strange_time *t)
 {
 	if (!t || t->over)
 		return t;
-	t->over = t->spent + (t->depth ? now() - t->begun : 0) > time_most;
+	t->over = t->spent + (t->depth ? now() - t->begun : 0) > t->most;
 	return t->over;
 }

@@ -9,8 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Zeroed: nothing was done yet. */
+/* Zeroed but for `most`: nothing was done yet. */
 struct strange_time {
+	uint64_t most;         /* that may be spent, ns */
 	unsigned depth;        /* of work within work, which counts once */
 	uint64_t begun, spent; /* ns */
 	bool over;
@@ -21,8 +22,8 @@ struct strange_time {
 void strange_time_begin(struct strange_time *t);
 void strange_time_end(struct strange_time *t);
 
-/* Whether a minute has been spent, the work in hand included. False without t. Takes a quarter of a
- * microsecond. */
+/* Whether more than t->most has been spent, the work in hand included. False without t. Takes a
+ * quarter of a microsecond. */
 bool strange_time_is_over(struct strange_time *t);
 
 #endif

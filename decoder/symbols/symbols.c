@@ -84,6 +84,7 @@ int symbols_open(struct symbols **out, const struct model *m, struct bt_error *e
 	if (!s)
 		return bt_no_memory(err, NULL);
 	s->model = m;
+	trace_copies_init(&s->copies);
 	*out = s;
 	return 0;
 }

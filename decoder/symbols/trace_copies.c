@@ -21,7 +21,13 @@ enum {
 	IN_MEMORY_MOST = 512 << 20, /* bytes of those that lie in a pack, together */
 };
 
-static const rlim_t memory_most = (rlim_t)4 << 30; /* bytes */
+static const uint64_t memory_most = UINT64_C(4) << 30;       /* bytes */
+static const uint64_t time_most = 60 * UINT64_C(1000000000); /* ns */
+
+void trace_copies_init(struct trace_copies *c)
+{
+	*c = (struct trace_copies){.memory_most = memory_most, .time = {.most = time_most}};
+}
 
 static bool is_elf(struct file_window *w)
 {
@@ -76,10 +82,10 @@ static int open_copy(const struct trace *t, const struct trace_file *file, uint6
 	return fd;
 }
 
-/* Lets this process have memory_most more than now. Sizes of sections bound what libelf unpacks,
+/* Lets this process have so many bytes more than now. Sizes of sections bound what libelf unpacks,
  * not what libdw makes of them: each byte of a line program may be a row, one instruction of unwind
  * information may ask for 128 million registers, and packed sections may lie in packed symbols. */
-static void limit_memory(void)
+static void limit_memory(uint64_t more)
 {
 	FILE *f = fopen("/proc/self/statm", "r");
 	unsigned long long pages;
@@ -90,7 +96,7 @@ static void limit_memory(void)
 	 * (proc(5), getrlimit(2)). */
 	if (f && fscanf(f, "%*s %*s %*s %*s %*s %llu", &pages) == 1 &&
 	    !getrlimit(RLIMIT_DATA, &l)) {
-		most = pages * BT_PAGE + memory_most;
+		most = pages * BT_PAGE + more;
 		if (most < l.rlim_cur) {
 			l.rlim_cur = most;
 			setrlimit(RLIMIT_DATA, &l);
@@ -115,7 +121,7 @@ static void read_all(struct trace_copies *c, const struct trace *t)
 		if (copy->fd < 0)
 			continue;
 		if (!c->count)
-			limit_memory();
+			limit_memory(c->memory_most);
 		vouched_build_id(copy->fd, copy->build_id);
 		c->count++;
 	}

@@ -449,6 +449,18 @@ def help_command():
         equal((result.status, result.out, result.err.count(b"\n")), (2, b"", 1), words)
 
 
+@case("options stand behind the trace as before it; help removes no trace")
+def options_behind():
+    trace = record(["true"]).trace
+    for name in ("info", "dump", "pack", "replay", "import", "rm"):
+        result = execute([BTREC, name, trace, "--help"])
+        equal((result.status, result.out), (0, execute([BTREC, name, "--help"]).out), name)
+    equal(execute([BTREC, "dump", trace, "--no-branches"]).out, execute([BTREC, "dump", "--no-branches", trace]).out, "dump --no-branches")
+    missing = execute([BTREC, "info", "--", "--help"])
+    equal((missing.status, missing.err.count(b"\n")), (66, 1), "a trace whose name looks like an option")
+    equal(len(execute([BTREC, "run", "-q", "-o", fresh_dir("run") + "/trace", "printf", "%s", "--help"]).out), len("--help"), "options of the program")
+
+
 def completed(*words):
     script = 'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); "_$1"; printf "%s\\n" "${COMPREPLY[@]}"'
     file = os.path.join(HERE, "..", "..", "completion", "btrec.bash")

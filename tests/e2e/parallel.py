@@ -2,14 +2,17 @@
 # SPDX-License-Identifier: MIT
 # --parallel: threads under the engine run side by side. Programs that look themselves whether what they share is right
 # (programs/parallel*.c), and histories that the code bears out, task by task.
+import glob
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
 
 from e2e import *
 
+SOURCE = os.path.normpath(os.path.join(HERE, "..", ".."))
 CHECK = os.path.join(BUILD, "tests/tools/check_history")
 OPTIONS = ["--backend", "engine", "--parallel"]
 KEEP = ["--snap-exit", "always", "--history", "50000"]
@@ -152,6 +155,56 @@ def crash():
         equal(sum(f["function"] in ("spin_until_done", "deep") for f in stack) - (stack[0]["function"] == "spin_until_done"), n + 2, "calls of deep()")
     equal(seen["verdict"]["state"], "consistent", "verdict")
     history_holds(recorded.trace)
+
+
+VSYSCALL_TIME = 0xffffffffff600400
+WAYS = [["--parallel"], ["--parallel", "--history", "off"], [], ["--history", "off"], ["--backend", "step"]]
+
+
+def answered_elsewhere(call, deed, options, **kw):
+    """A recording of a thread whose call waits for the answer of another, which does something before. At most a minute."""
+    program = build("answered_elsewhere.c", "-pthread", *STATIC, "-I" + SOURCE)
+    alone = native([program, "thread", call])
+    if alone.status == 77:
+        raise Skip("no notifications, or no vsyscall page")
+    equal((alone.status, alone.out), (0, b"1234\n1235\n"), "natively")
+    return record([program, "thread", call, deed], ["-q", *options], timeout=60, **kw)
+
+
+def waiting(seen, call, what):
+    """That of two threads one waits in that call."""
+    calls = [t["in_syscall"] or int(t["registers"]["rip"], 16) for t in seen["threads"]]
+    equal(len(calls), 2, "threads, " + what)
+    check(calls[1] == {"page": VSYSCALL_TIME, "call": "time"}[call], "where the other waits, %s: %s" % (what, calls))
+
+
+@case("a thread that waits for another's answer to its call, of the vsyscall page, too, while that crashes: both are in the moment")
+def waits_for_a_crash():
+    for call in "page", "call":
+        for options in WAYS:
+            recorded = answered_elsewhere(call, "crashes", options)
+            equal(recorded.status, -signal.SIGSEGV, "end, %s %s" % (call, options))
+            waiting(report(recorded.trace), call, "%s %s" % (call, options))
+
+
+@case("the same, while that asks for a snapshot, and while it changes the code that it runs: the call is answered as without")
+def waits_for_more():
+    for call in "page", "call":
+        for options in WAYS:
+            for deed in "snap", "code":
+                recorded = answered_elsewhere(call, deed, options)
+                equal((recorded.status, recorded.out), (0, b"1234\n1235\n"), "end and output, %s %s %s" % (call, deed, options))
+                if deed == "snap":
+                    waiting(report(recorded.trace, "--snapshot", 1), call, "%s %s" % (call, options))
+
+
+@case("the same, while that crashes: there is a core file")
+def waits_for_a_core():
+    need_core_files()
+    folder = fresh_dir("core")
+    setup = lambda: resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    recorded = answered_elsewhere("page", "crashes", ["--parallel"], cwd=folder, setup=setup)
+    equal((recorded.status, len(glob.glob(os.path.join(folder, "core*")))), (-signal.SIGSEGV, 1), "end, core files")
 
 
 @case("threads that crash at once: one death, one fatal snapshot")

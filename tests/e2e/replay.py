@@ -130,6 +130,62 @@ def stack_used_up():
             same(result, "--backend", "step")
 
 
+SOURCE = os.path.normpath(os.path.join(HERE, "..", ".."))
+KB, MB = 1 << 10, 1 << 20
+PR_CAPBSET_DROP, CAP_SYS_RESOURCE = 24, 24 # linux/prctl.h, linux/capability.h
+
+# What tests/programs/own_stack_limit.c is told, the limit that it begins with, and how it ends.
+OWN_STACK_LIMITS = [
+    (["setrlimit", 192 * KB, MB], 8 * MB, -signal.SIGSEGV), (["setrlimit", 2 * MB, MB], 256 * KB, 0), (["setrlimit", 2 * MB, 4 * MB], 256 * KB, -signal.SIGSEGV),
+    (["setrlimit", 0, MB], 8 * MB, -signal.SIGSEGV), (["setrlimit", resource.RLIM_INFINITY, MB], 256 * KB, 0), (["pid0", 192 * KB, MB], 8 * MB, -signal.SIGSEGV),
+    (["pid", 2 * MB, MB], 256 * KB, 0), (["fails", 2 * MB, MB], 256 * KB, 0), (["compat", 192 * KB, MB], 8 * MB, -signal.SIGSEGV), (["refused", 192 * KB, MB], 8 * MB, 0),
+]
+
+
+def own_stack_limit(argv, limit, hard=resource.RLIM_INFINITY):
+    """A recording of a program that begins with this limit of its stack."""
+    setup = lambda: resource.setrlimit(resource.RLIMIT_STACK, (limit, hard))
+    return record([str(a & (1 << 64) - 1) if isinstance(a, int) else a for a in argv], ["--replayable", "--quiet"], setup=setup)
+
+
+@case("a stack whose limit the program sets itself: by each call, less, more, none at all, in vain, before another program")
+def stack_limit_set():
+    if resource.getrlimit(resource.RLIMIT_STACK)[1] != resource.RLIM_INFINITY:
+        raise Skip("the stack has a hard limit")
+    program = build("own_stack_limit.c", *STATIC)
+    for argv, limit, status in OWN_STACK_LIMITS:
+        result = own_stack_limit([program, *argv], limit)
+        if argv[0] == "compat" and result.out != b"set\n": # CONFIG_IA32_EMULATION
+            continue
+        equal((result.status, result.out[:4]), (status, b"set\n"), "end and output of %s" % argv)
+        same(result)
+        if argv[0] == "setrlimit" and argv[2] == MB: # a way for the stepper
+            same(result, "--backend", "step")
+    # The second program has the first one's limit, or its own again.
+    for first, second, status in (192 * KB, [], -signal.SIGSEGV), (2 * MB, [], 0), (0, [], -signal.SIGSEGV), (192 * KB, ["setrlimit", 2 * MB], 0):
+        result = own_stack_limit([program, "setrlimit", first, 0, program, *(second or ["refused", 100]), MB], 512 * KB)
+        equal(result.status, status, "end of the second program, %d, %s" % (first, second))
+        same(result)
+
+
+@case("a stack that is larger than the hard limit where it is replayed, which nobody may raise")
+def stack_limit_refused():
+    def poor():
+        resource.setrlimit(resource.RLIMIT_STACK, (256 * KB, 512 * KB))
+        if not os.geteuid():
+            ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, CAP_SYS_RESOURCE, 0, 0, 0)
+    if resource.getrlimit(resource.RLIMIT_STACK)[1] != resource.RLIM_INFINITY:
+        raise Skip("the stack has a hard limit")
+    program = build("own_stack_limit.c", *STATIC)
+    # Set by the program, set before it began, and not used to the end.
+    for argv, limit, status in (["setrlimit", 2 * MB, MB], 256 * KB, 65), (["refused", 100, MB], 2 * MB, 65), (["setrlimit", 2 * MB, 100 * KB], 256 * KB, 0):
+        result = own_stack_limit([program, *argv], limit)
+        equal(result.status, 0, "end of the program")
+        again = execute([BTREC, "replay", "-q", result.trace], cwd="/", setup=poor)
+        equal(again.status, status, "status of the replay of %s: %s" % (argv, again.err))
+        equal(b"ulimit -Hs" in again.err, status == 65, "the limit in what is said: %s" % again.err)
+
+
 # How often a program is killed in the midst of calls.
 KILLS = 10
 
@@ -1220,7 +1276,7 @@ def calls_of_window():
 
 @case("calls, of the vsyscall page, too, that another process or thread answers by a filter's notification: the log has ended, and both go on")
 def answered_elsewhere():
-    program = build("answered_elsewhere.c", "-pthread", *STATIC)
+    program = build("answered_elsewhere.c", "-pthread", *STATIC, "-I" + SOURCE)
     if native([program]).status == 77:
         raise Skip("no notifications, or no vsyscall page")
     for how in ("child", "page"), ("thread", "page"), ("thread", "call"):

@@ -451,7 +451,7 @@ def checksums():
     check(engine.out.count(b"\n") >= 8, engine.out)
 
 
-@case("of a window that has more branches than are read it is said how many are not")
+@case("of a window that has more branches than are read it is said how many are not", sanitized=False)
 def window_of_many():
     folder = fresh_dir("many")
     source = os.path.join(folder, "many.c")
@@ -467,8 +467,9 @@ def window_of_many():
         said = text(made, *options)
         found = re.search(r"Last branches of task 1 \((\d+) in the trace\).*\n(?:.*\n)*?  The oldest (\d+) of them are not read, and nothing is said of them.\n", said)
         check(found, said[:2000])
-        equal(int(found.group(1)), kept, "branches that are said to be there")
-        check(kept - (1 << 24) <= int(found.group(2)) < kept - (1 << 23), "%s of %d not read" % (found.group(2), kept))
+        # Of the newest the few entries that tell of changed mappings are not counted: they are no branches.
+        check(kept - 10 < int(found.group(1)) <= kept, "%s branches are said to be there, of %d" % (found.group(1), kept))
+        equal(int(found.group(2)), kept - (1 << 24), "branches that are not read")
 
 
 @case("a byte that is changed in what a call wrote changes the checksum of its event")
@@ -543,6 +544,20 @@ def never():
         check(why in result.err, result.err)
 
 
+@case("--window without an argument is 1M, whatever stands behind it")
+def window_plain():
+    trace = crashed()
+    wanted = branches(window(trace, "1M", "--to", "crash"))
+    for words in (["--to", "crash", "--window", trace], ["--to", "crash", trace, "--window"], ["--window", "--to", "crash", trace]):
+        made = fresh("window")
+        equal(execute([BTREC, "replay", "-q", "--no-output", "-o", made, *words]).status, 0, "status of %s" % words)
+        equal(branches(made), wanted, "branches of %s" % words)
+    # A name without a slash is the trace, too.
+    made = fresh("window")
+    result = execute([BTREC, "replay", "-q", "--no-output", "-o", made, "--to", "crash", "--window", os.path.basename(trace)], cwd=os.path.dirname(trace))
+    equal((result.status, branches(made)), (0, wanted), "the trace in this directory")
+
+
 @case("misuse")
 def misuse():
     trace = crashed()
@@ -552,8 +567,6 @@ def misuse():
                     ["--to", "crash", "--window", "..end"]):
         result = replay(trace, *options)
         equal((result.status, result.out, result.err.count(b"\n")), (2, b"", 1), "status, output and lines of %s (%s)" % (options, result.err))
-    behind = execute([BTREC, "replay", trace, "--to", "crash"])
-    equal((behind.status, behind.err), (2, b"btrec: replay: options come before the trace: --to\n"), "an option behind the trace")
 
 
 main(sanitized=3)

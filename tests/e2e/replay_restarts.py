@@ -32,7 +32,7 @@ RESULTS = {
 
 
 def add(how, text, record_options=(), replay_options=(), every="2"):
-    @case("calls that signals interrupt: " + text)
+    @case("calls that signals interrupt: " + text, sanitized=not (record_options or replay_options))
     def run():
         # A process that the program traces can be waited for; at a child of its own the log would end.
         traced = subprocess.Popen(["sleep", "1000"])
@@ -52,7 +52,7 @@ add("end", "a handler without it")
 add("ignored", "an ignored signal")
 add("mixed", "an ignored signal, then one with a handler")
 # Stepped, a handler must end before the next alarm.
-add("restart", "a handler with SA_RESTART, stepped", ["--backend", "step"], ["--backend", "step"], every="20")
+add("restart", "a handler with SA_RESTART, replayed by the stepper", replay_options=["--backend", "step"], every="20")
 add("mixed", "an ignored signal, then one with a handler, recorded by the stepper", ["--backend", "step"], every="20")
 
 MOVED = b"".join(b"%d\n" % n for n in range(90000))  # more than a pipe or a socket holds

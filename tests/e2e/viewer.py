@@ -430,6 +430,42 @@ def a_function_is_found_before_the_first_part():
         screen.end()
 
 
+COUNTING_CRASH = r"""
+#include <stdlib.h>
+int main(void)
+{
+	for (volatile int i = 0; i < 2200000; i++)
+		;
+	abort();
+}
+"""
+
+
+@case("of a long history that is checked the newest million is read and checked at first, and all when it is wanted; the summary says which")
+def judged_in_part():
+    need_tmux()
+    trace = record([compile_source("counting", COUNTING_CRASH)], ["-q", "--history", "4194304"]).trace
+    whole = re.search(r"\(\d+ of (\d+) checked\)", text(trace))
+    check(whole and int(whole.group(1)) > 1 << 21, "the report does not check all")
+
+    def has(words):
+        return lambda lines: words in spaced(" ".join(lines))
+
+    screen = Screen([BTVIEW, trace], 150, 50)
+    try:
+        screen.title("summary")
+        screen.keys("c", "G")
+        screen.until(has("Only the newest %d of them have been read, and this is about these:" % (1 << 20)), "that older ones are not read")
+        screen.until(has("(%d of %d checked)" % ((1 << 20) - 1, 1 << 20)), "the verdict on the newest")
+        screen.keys("b", "g")
+        screen.until(has("loop 2199999 rounds"), "all branches")
+        screen.keys("s", "G")
+        screen.until(has(whole.group()), "the verdict on all")
+        check(not has("have been read")(screen.lines()), "older ones are not read still:\n%s" % "\n".join(screen.lines()))
+    finally:
+        screen.end()
+
+
 @case("what takes long in a long history can be stopped, and the viewer goes on")
 def what_takes_long_can_be_stopped():
     need_tmux()

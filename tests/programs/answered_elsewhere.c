@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: MIT
-/* answered_elsewhere [thread|child] [page|call]: calls time(), of the vsyscall page or by a system call, under a filter whose notifications
- * another thread or a child answers; twice. 77: there are none, or no such page. */
+/* answered_elsewhere [thread|child] [page|call] [DEED]: calls time(), of the vsyscall page or by a system call, under a filter whose
+ * notifications another thread or a child answers; twice. Before it answers, while the call waits, it
+ * crashes;
+ * snap: asks for a snapshot (btrec.h): the call may be made again for that, and another answer be asked for;
+ * code: writes functions, and calls them.
+ * 77: there are no notifications, or no such page. */
+#include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
@@ -8,25 +13,60 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "include/btrec.h"
+
 enum { CALLS = 2 };
+
+static const char *deed = "";
+
+static int write_and_call(void)
+{
+	static unsigned char function[6] = {0xb8, 0, 0, 0, 0, 0xc3}; /* mov $0, %eax; ret */
+	static unsigned char *page;
+
+	if (!page)
+		page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	for (int i = 0; i < 20; i++) {
+		function[1] = (unsigned char)i;
+		memcpy(page + i, function, sizeof function);
+		for (int k = 0; k < 10; k++)
+			if (((int (*)(void))(page + i))() != i)
+				return 1;
+	}
+	return 0;
+}
+
+static int do_before(void)
+{
+	if (!strcmp(deed, "crashes"))
+		*(volatile int *)8 = 1;
+	if (!strcmp(deed, "snap"))
+		prctl(BTREC_PRCTL, "waits");
+	return !strcmp(deed, "code") && write_and_call();
+}
 
 static int answer(int listener)
 {
-	for (int i = 0; i < CALLS; i++) {
+	for (int i = 0; i < CALLS;) {
 		struct seccomp_notif asked;
 		struct seccomp_notif_resp answered = {.val = 1234 + i};
 
 		memset(&asked, 0, sizeof asked);
-		if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &asked))
+		if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &asked) || do_before())
 			return 1;
 		answered.id = asked.id;
-		if (ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answered))
+		if (!ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answered))
+			i++;
+		else if (errno != ENOENT || strcmp(deed, "snap"))
 			return 1;
+		else
+			deed = "";
 	}
 	return 0;
 }
@@ -68,6 +108,7 @@ int main(int argc, char **argv)
 	pthread_t thread;
 	pid_t child = 0;
 
+	deed = argc > 3 ? argv[3] : "";
 	if (argc > 2 && !strcmp(argv[2], "call"))
 		page_time = call_time;
 	else if (!has_page())

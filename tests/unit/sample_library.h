@@ -179,13 +179,12 @@ static inline void sample_put_code(struct sample *p)
 	maker_code(&p->k, 1, 1, page, 0, bytes, sizeof bytes);
 }
 
-/* The mappings of the library in this process, as a trace has them. */
-static inline void sample_trace(struct sample *p)
+/* Begins a trace with the mappings of the library in this process. */
+static inline void sample_map(struct sample *p)
 {
 	FILE *maps = fopen("/proc/self/maps", "r");
 	unsigned long start, end, offset;
 	char line[600], prot[5], path[400];
-	struct bt_error err;
 
 	assert_non_null(maps);
 	maker_init(&p->k);
@@ -206,8 +205,20 @@ static inline void sample_trace(struct sample *p)
 	fclose(maps);
 	if (p->code)
 		sample_put_code(p);
+}
+
+static inline void sample_open(struct sample *p)
+{
+	struct bt_error err;
+
 	p->m = maker_load(&p->k);
 	assert_int_equal(symbols_open(&p->s, p->m, &err), 0);
+}
+
+static inline void sample_trace(struct sample *p)
+{
+	sample_map(p);
+	sample_open(p);
 }
 
 /* For another sample in the same test. */

@@ -651,7 +651,7 @@ static void endless_code_is_not_followed_for_ever(void **state)
 	free(insns);
 }
 
-/* For a first look at a long history: its newest chunks, with a gap for the others. */
+/* For a first look at a long history: its newest entries, with a gap for the others. */
 static void the_newest_entries_can_be_loaded_alone(void **state)
 {
 	struct made *t = *state;
@@ -664,15 +664,20 @@ static void the_newest_entries_can_be_loaded_alone(void **state)
 	made_history(t, 1);
 	assert_int_equal(t->h.count, 2000);
 	assert_false(t->h.is_part);
-	assert_int_equal(history_load_newest(&part, t->m, 1, 150, &err), 0);
-	assert_true(part.is_part);
-	assert_int_equal(part.count, 101);
-	assert_int_equal(part.entries[0].kind, BT_BRANCH_GAP);
-	assert_int_equal(part.entries[0].from, 1900);
-	assert_memory_equal(part.entries + 1, t->h.entries + 1900, 100 * sizeof *part.entries);
-	history_release(&part);
+	for (size_t most = 99; most <= 201; most++) {
+		const struct history_entry *first = &t->h.entries[2000 - most];
+
+		assert_int_equal(history_load_newest(&part, t->m, 1, most, 1999, &err), 0);
+		assert_true(part.is_part);
+		assert_int_equal(part.count, most + 1);
+		expect_gap(&part.entries[0], 0, 2000 - most, BT_GAP_NOT_KEPT);
+		assert_int_equal(part.entries[0].tick, first->tick);
+		assert_int_equal(part.entries[0].transfers, first->transfers - 1);
+		assert_memory_equal(part.entries + 1, first, most * sizeof *part.entries);
+		history_release(&part);
+	}
 	/* Not worth it. */
-	assert_int_equal(history_load_newest(&part, t->m, 1, 1000, &err), 0);
+	assert_int_equal(history_load_newest(&part, t->m, 1, 150, 2000, &err), 0);
 	assert_false(part.is_part);
 	assert_int_equal(part.count, 2000);
 	history_release(&part);
@@ -692,10 +697,11 @@ static void the_newest_entries_of_one_record_can_be_loaded_alone(void **state)
 	maker_graph(&t->k, (struct bt_record_branch_graph){.task = 1, .space = 1}, b,
 		    ARRAY_SIZE(b));
 	made_history(t, 1);
-	assert_int_equal(history_load_newest(&part, t->m, 1, 150, &err), 0);
+	assert_int_equal(history_load_newest(&part, t->m, 1, 150, 1999, &err), 0);
 	assert_true(part.is_part);
 	assert_int_equal(part.count, 151);
 	expect_gap(&part.entries[0], 0, 1850, BT_GAP_NOT_KEPT);
+	assert_int_equal(part.entries[0].tick, 1850);
 	assert_memory_equal(part.entries + 1, t->h.entries + 1850, 150 * sizeof *part.entries);
 	history_release(&part);
 }

@@ -37,7 +37,7 @@ static void make(struct maker *k)
 /* What was made, opened again; the model of it, or NULL. */
 static struct model *load(const struct maker *k, struct bt_error *err)
 {
-	struct trace_file files[MAKER_FILES];
+	struct trace_file files[MAKER_FILES_MAX];
 	struct trace *t;
 	struct model *m;
 	int rc;

@@ -11,12 +11,22 @@ struct target {
 	const char *output, *form;
 	bool quiet, quick, hidden;
 	unsigned times;
+	const char *number;
 };
 
 static int set_form(void *target, const char *value, struct bt_error *err)
 {
 	((struct target *)target)->form = value;
 	return *value ? 0 : bt_fail(err, BT_E_MISUSE, 0, "--form: empty");
+}
+
+static bool is_number(const char *word) { return *word >= '0' && *word <= '9'; }
+
+static int set_number(void *target, const char *value, struct bt_error *err)
+{
+	(void)err;
+	((struct target *)target)->number = value ? value : "none";
+	return 0;
 }
 
 static int count_times(void *target, const char *value, struct bt_error *err)
@@ -34,6 +44,7 @@ static const struct option_row rows[] = {
 	{"quick", 0, NULL, "no wait", .at = offsetof(struct target, quick)},
 	{"quiver", 0, NULL, NULL, .at = offsetof(struct target, hidden)},
 	{NULL, 't', NULL, "once more", .set = count_times},
+	{"number", 'n', "[N]", "how many", .set = set_number, .is_argument = is_number},
 };
 
 enum {
@@ -67,7 +78,7 @@ static struct line *parse(parser *how, const char *text)
 	return &l;
 }
 
-static struct line *parsed(const char *text) { return parse(options_parse, text); }
+static struct line *parsed(const char *text) { return parse(options_parse_to_operand, text); }
 
 static void fails_with(const char *text, const char *message)
 {
@@ -123,7 +134,7 @@ static void options_end_at_the_first_operand(void **state)
 
 static void options_stand_anywhere_where_they_may(void **state)
 {
-	const struct line *l = parse(options_parse_anywhere, "a -q b --output x - --form=y -t");
+	const struct line *l = parse(options_parse, "a -q b --output x - --form=y -t");
 
 	(void)state;
 	assert_int_equal(l->at, 6);
@@ -134,12 +145,32 @@ static void options_stand_anywhere_where_they_may(void **state)
 	assert_string_equal(l->target.form, "y");
 	assert_true(l->target.quiet && l->target.times == 1);
 
-	l = parse(options_parse_anywhere, "a -q -- -t b");
+	l = parse(options_parse, "a -q -- -t b");
 	assert_int_equal(l->at, 3);
 	assert_string_equal(l->words[3], "a");
 	assert_string_equal(l->words[4], "-t");
 	assert_string_equal(l->words[5], "b");
 	assert_int_equal(l->target.times, 0);
+}
+
+static void an_argument_may_be_left_out(void **state)
+{
+	static const struct {
+		const char *text, *number;
+		int at;
+	} lines[] = {
+		{"--number 5 a", "5", 3}, {"--number a", "none", 2}, {"--number -q", "none", 3},
+		{"--number=a b", "a", 2}, {"-n", "none", 2},         {"-n5 7", "5", 2},
+		{"-qn 7", "7", 3},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+		const struct line *l = parsed(lines[i].text);
+
+		assert_int_equal(l->at, lines[i].at);
+		assert_string_equal(l->target.number, lines[i].number);
+	}
 }
 
 static void what_is_wrong_is_named(void **state)
@@ -207,13 +238,15 @@ static void help_shows_each_but_the_hidden(void **state)
 				  "      --form FORM                  which\n"
 				  "  -q, --quiet                      no word\n"
 				  "      --quick                      no wait\n"
-				  "  -t                               once more\n");
+				  "  -t                               once more\n"
+				  "  -n, --number [N]                 how many\n");
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_argument_follows_or_is_part_of_the_word),
+		cmocka_unit_test(an_argument_may_be_left_out),
 		cmocka_unit_test(a_name_may_be_cut_short_where_it_is_one_only),
 		cmocka_unit_test(options_end_at_the_first_operand),
 		cmocka_unit_test(options_stand_anywhere_where_they_may),

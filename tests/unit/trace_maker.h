@@ -14,7 +14,8 @@ enum {
 	MAKER_EVENTS = 0,
 	MAKER_BRANCHES, /* of task 0, then those of the other tasks */
 	MAKER_OBJECTS = MAKER_BRANCHES + MAKER_TASKS,
-	MAKER_FILES
+	MAKER_FILES,
+	MAKER_FILES_MAX = MAKER_FILES + 1, /* with mapped-1 */
 };
 
 struct maker {
@@ -22,6 +23,8 @@ struct maker {
 	struct buf records[MAKER_FILES]; /* not yet in a block */
 	struct buf files[MAKER_FILES];
 	uint64_t blocks[MAKER_FILES];
+	struct slice
+		mapped; /* mapped-1: what the program had mapped; none: there is no such file */
 	uint64_t seq, objects;
 	uint32_t unit; /* of the newest event in its block */
 };
@@ -160,7 +163,7 @@ static inline size_t maker_flush(struct maker *k, size_t file)
 }
 
 /* The files that there are, for trace_open_memory. Returns how many. */
-static inline size_t maker_files(const struct maker *k, struct trace_file files[MAKER_FILES])
+static inline size_t maker_files(const struct maker *k, struct trace_file files[MAKER_FILES_MAX])
 {
 	size_t n = 0;
 
@@ -171,13 +174,17 @@ static inline size_t maker_files(const struct maker *k, struct trace_file files[
 			(struct trace_file){.bytes = slice_of(k->files[i].data, k->files[i].len)};
 		trace_file_name(files[n++].name, maker_kind(i), (uint32_t)(i - MAKER_BRANCHES));
 	}
+	if (k->mapped.len) {
+		files[n] = (struct trace_file){.bytes = k->mapped};
+		trace_file_name(files[n++].name, BT_FILE_MAPPED, 1);
+	}
 	return n;
 }
 
 /* What was made, opened; k's bytes must live as long as it. */
 static inline struct trace *maker_open(struct maker *k)
 {
-	struct trace_file files[MAKER_FILES];
+	struct trace_file files[MAKER_FILES_MAX];
 	struct bt_error err;
 	struct trace *t;
 

@@ -43,7 +43,7 @@ int engine_step(struct backend *b, struct task *task, int signo, enum bt_signal_
 	engine_set_in_cache(et, false);
 	et->opened = es ? es->opened : 0;
 	rc = stepper_ops.resume(b, task, signo, action);
-	stepper_ops.stop_soon(b, task); /* one instruction */
+	stepper_stop_behind(task);
 	return rc;
 }
 
@@ -52,7 +52,7 @@ static enum backend_stop step_engine_task(struct backend *b, struct task *task,
 {
 	enum backend_stop stop = stepper_ops.stopped(b, task, ev, info);
 
-	stepper_ops.stop_soon(b, task);
+	stepper_stop_behind(task);
 	return stop;
 }
 
@@ -119,6 +119,8 @@ static void engine_stop_soon(struct backend *b, struct task *task)
 	et->confirms = false;
 	et->asked = et->stop_wanted ? et->asked + 1 : 0;
 	et->stop_wanted = true;
+	if (!et->in_cache)
+		stepper_interrupt_call(task);
 	if (!et->in_cache || !es)
 		return;
 	if (!window_write(&es->window, task->host_tid, engine_window_at(task, CTX_LIMIT), now,
@@ -415,7 +417,7 @@ static int engine_proceed(struct backend *b, struct task *task)
 	if (et->in_cache)
 		return stepper_go_on(task) || engine_run(b, task) ? -BT_E_GONE : 0;
 	rc = stepper_ops.proceed(b, task);
-	stepper_ops.stop_soon(b, task);
+	stepper_stop_behind(task);
 	return rc;
 }
 
@@ -530,6 +532,7 @@ static enum backend_stop meaning_of(struct backend *b, struct task *task,
 				    const struct wait_event *ev, siginfo_t *info)
 {
 	struct engine_task *et = task->backend;
+	const bool was_unseen = task->in_unseen_call;
 	enum backend_stop stop;
 
 	if (et->in_cache) {
@@ -563,7 +566,7 @@ static enum backend_stop meaning_of(struct backend *b, struct task *task,
 	if (et->holds && ev->type == WAIT_INTERRUPT) /* no signal can be given to it at such a stop:
 							engine_signals_post_held() */
 		return BACKEND_SLICE;
-	if (et->holds || et->stop_wanted || task->leaves_turn ||
+	if (et->holds || et->stop_wanted || was_unseen ||
 	    stop_point_side(task) != STOP_POINT_AHEAD || task_function_stop(task))
 		return report_stop(task, info);
 	return resume_result(cache_enter(b, task, false));

@@ -368,7 +368,7 @@ struct stretch {
 /* Whether others of its unit run now: they can be asked to stop, and will. */
 static inline bool engine_others_run(const struct task *task)
 {
-	return task->unit->running > (task->state == TASK_RUNNING);
+	return task->unit->running > task_runs_code(task);
 }
 
 /* ---- engine_space.c ---- */

@@ -106,15 +106,14 @@ static int restore_trap_disposition(struct task *task)
 	return tracee_sigaction_at_entry(task->host_tid, &task->regs, SIGTRAP, ignore);
 }
 
-/* Whether the next instruction is a call of the vsyscall page that another task of the unit may
- * have to answer: a notification of the program's filter (seccomp_unotify(2)). The kernel tells of
- * no entry to such a call. */
-static bool may_wait_for_others(const struct task *task)
+/* Whether the next instruction is a call of the vsyscall page that another task may have to answer:
+ * a notification of the program's filter (seccomp_unotify(2)). The kernel tells of no entry to such
+ * a call. */
+static bool is_unseen_call(const struct task *task)
 {
 	const struct step_task *st = task->step;
 
-	return st->back && !st->answered && !st->backend->parallel && task->unit->tasks > 1 &&
-	       syscall_filter_may_refuse(task);
+	return st->back && !st->answered && syscall_filter_may_refuse(task);
 }
 
 /* Lets the task execute its next instruction. */
@@ -135,8 +134,8 @@ static int step_insn(struct task *task)
 	called = next_insn_vsyscall(task);
 	if (called)
 		return called < 0 ? called : 0;
-	task->leaves_turn = may_wait_for_others(task);
-	if (task->leaves_turn) /* to run on it needs the turn again */
+	task_set_unseen_call(task, is_unseen_call(task));
+	if (task->in_unseen_call) /* to run on it may need a turn again */
 		st->budget = 1;
 	if (next_insn_shorten(task))
 		return -BT_E_GONE;
@@ -386,12 +385,19 @@ static int step_proceed(struct backend *b, struct task *task)
 										    : 0;
 }
 
+void stepper_stop_behind(struct task *task) { task->step->budget = 1; }
+
+void stepper_interrupt_call(const struct task *task)
+{
+	if (task->in_unseen_call)
+		(void)!tracee_resume(task->host_tid, PTRACE_INTERRUPT, 0);
+}
+
 static void step_stop_soon(struct backend *b, struct task *task)
 {
-	struct step_task *st = task->step;
-
 	(void)b;
-	st->budget = 1;
+	stepper_stop_behind(task);
+	stepper_interrupt_call(task);
 }
 
 static void step_leave(struct backend *b, struct task *task)
@@ -524,16 +530,38 @@ static uint64_t dispatched_call_address(const struct task *task, const struct bt
 	return moved || task->syscall_restarts ? system_call_address(task) : 0;
 }
 
+/* The task was interrupted in a call that no stop tells of. Where it was still waiting there, it
+ * stands before the call again, and makes it once more.
+ * QUIRK(vsyscall-interrupted): the kernel gives the program the number by which it knows that a
+ * call is to be made again, and makes none. */
+static enum backend_stop unseen_call_interrupted(struct task *task)
+{
+	const struct step_task *st = task->step;
+	struct bt_regs now;
+
+	if (tracee_get_regs(task->host_tid, &now))
+		return BACKEND_GONE;
+	if (now.rip == st->addr)
+		return BACKEND_SLICE;
+	if (now.rip != st->back || now.rsp != task->regs.rsp + sizeof st->back ||
+	    !tracee_was_interrupted(&now))
+		return BACKEND_MID_RUN;
+	return tracee_set_regs(task->host_tid, &task->regs) ? BACKEND_GONE : BACKEND_SLICE;
+}
+
 static enum backend_stop meaning_of(struct backend *b, struct task *task,
 				    const struct wait_event *ev, siginfo_t *info)
 {
 	struct step_task *st = task->step;
 	struct bt_regs before;
 	siginfo_t came;
-	bool ours = false;
+	bool ours = false, was_unseen = task->in_unseen_call;
 
+	task_set_unseen_call(task, false);
 	if (ev->type == WAIT_INTERRUPT)
-		return st->errand == ERRAND_SIGNAL ? no_signal(task) : BACKEND_MID_RUN;
+		return st->errand == ERRAND_SIGNAL ? no_signal(task)
+		       : was_unseen                ? unseen_call_interrupted(task)
+						   : BACKEND_MID_RUN;
 	if (ev->type == WAIT_SYSCALL)
 		return syscall_stop(task);
 	if (tracee_get_siginfo(task->host_tid, info))

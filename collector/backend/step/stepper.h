@@ -71,6 +71,13 @@ int stepper_fault_again(struct task *task);
  * task. No look is made at what comes first (a signal, a stop point). */
 bool stepper_knows_result(struct backend *b, struct task *task);
 
+/* The running task is to give BACKEND_SLICE behind the instruction that it executes. */
+void stepper_stop_behind(struct task *task);
+
+/* Interrupts the running task if it may be waiting in a call that no stop tells of
+ * (task.in_unseen_call): it gives BACKEND_SLICE, before that call. */
+void stepper_interrupt_call(const struct task *task);
+
 /* As if one step had been begun when another stop of the task came, which is still to be waited
  * for. task->regs are set in the task. */
 void stepper_prepare(struct task *task);
