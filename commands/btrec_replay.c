@@ -16,6 +16,7 @@
 #include "commands/cause.h"
 #include "commands/log_digest.h"
 #include "commands/mode.h"
+#include "commands/proc_mount.h"
 #include "commands/replay_checksum.h"
 #include "commands/replay_look.h"
 #include "commands/replay_window.h"
@@ -458,6 +459,20 @@ static int last_tick(const struct trace *t, uint64_t memory, uint64_t *tick, str
 	return 0;
 }
 
+static int check_order(const struct destination *begin, const struct destination *end,
+		       struct bt_error *err)
+{
+	char from[DESTINATION_TEXT], to[DESTINATION_TEXT];
+
+	if (begin->kind == DESTINATION_END || end->kind == DESTINATION_END ||
+	    begin->at.task != end->at.task || stop_point_compare(&begin->at, &end->at) <= 0)
+		return 0;
+	destination_print(begin, from, sizeof from);
+	destination_print(end, to, sizeof to);
+	return bt_fail(err, BT_E_MISUSE, 0, "--window: %s comes after %s, where it is to end", from,
+		       to);
+}
+
 static int find_destinations(struct question *q, const struct trace *t, struct bt_error *err)
 {
 	struct destination *begin = &q->destinations[BEGIN], *end = &q->destinations[END];
@@ -467,7 +482,7 @@ static int find_destinations(struct question *q, const struct trace *t, struct b
 	if (!rc && q->args->window.text)
 		rc = destination_find(begin, t, err);
 	if (rc || !q->args->window.ticks)
-		return rc;
+		return rc || !q->args->window.text ? rc : check_order(begin, end, err);
 	rc = end->kind == DESTINATION_END ? last_tick(t, q->memory, &last, err) : 0;
 	if (end->kind != DESTINATION_END)
 		last = end->at.at.tick;
@@ -641,7 +656,9 @@ static int make_replay(struct replay_run *run, struct replay_arguments *args, co
 		rc = bt_fail(err, BT_E_MISUSE, 0, "-o says where the trace of --window is made");
 	if (rc || (rc = trace_open(&t, path, err)))
 		return rc;
-	rc = replay_trace(run, q, t, err);
+	rc = proc_mount_check("a replay", err);
+	if (!rc)
+		rc = replay_trace(run, q, t, err);
 	replay_checksum_release(&q->checksum);
 	trace_close(t);
 	return rc;

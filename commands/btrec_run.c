@@ -46,6 +46,7 @@
 #include "commands/inherited.h"
 #include "commands/missed_stop_points.h"
 #include "commands/mode.h"
+#include "commands/proc_mount.h"
 #include "commands/run_options.h"
 #include "config.h"
 #include "lib/directories.h"
@@ -625,23 +626,6 @@ static int start_recorder(struct run *run)
 						  .arg = run});
 }
 
-/* Everything about the program is read from /proc, by pids as we see them. */
-static int check_proc(struct bt_error *err)
-{
-	char self[32] = "";
-	ssize_t len = readlink("/proc/self", self, sizeof self - 1);
-
-	if (len < 0)
-		return bt_fail(err, BT_E_UNSUPPORTED, 0,
-			       "there is no proc(5) on /proc, which recording needs: mount -t proc "
-			       "proc /proc");
-	if (atoi(self) != getpid())
-		return bt_fail(err, BT_E_UNSUPPORTED, 0,
-			       "/proc is that of another PID namespace: mount -t proc proc /proc, "
-			       "or unshare --mount-proc");
-	return 0;
-}
-
 /* Asks the doctor. If nothing can record, the default backend stays, and its failure says why. */
 static int choose_backend(struct run *run, struct bt_error *err)
 {
@@ -747,7 +731,7 @@ static int run_command(struct run *run, int argc, char **argv)
 		return status == 126 || status == 127 ? status : OURS;
 	}
 	if ((run->options.no_aslr && check_no_aslr(&err)) || find_from(run, &err) ||
-	    check_proc(&err)) {
+	    proc_mount_check("recording", &err)) {
 		btrec_complain(&err);
 		return OURS;
 	}

@@ -13,6 +13,7 @@ commands_libcommands_a_SOURCES = \
 	commands/mapped_ranges.c commands/mapped_ranges.h \
 	commands/missed_stop_points.c commands/missed_stop_points.h \
 	commands/mode.c commands/mode.h \
+	commands/proc_mount.c commands/proc_mount.h \
 	commands/replay_checksum.c commands/replay_checksum.h \
 	commands/replay_look.c commands/replay_look.h \
 	commands/replay_window.c commands/replay_window.h \

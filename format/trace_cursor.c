@@ -54,6 +54,15 @@ static void waste_bytes(struct trace_cursor *c, uint64_t bytes)
 		give_up_file(c);
 }
 
+/* Of a log, which may hold gigabytes of zeros that the program read, there is no bound but that of
+ * the packing: a hundred bytes or so for each block of BT_BLOCK_MAX. Who reads one keeps nothing of
+ * it, so a hostile one costs time alone, and a replay may take any time. */
+static bool unpacks_to_too_much(const struct trace_cursor *c)
+{
+	return c->file->kind != BT_FILE_LOG &&
+	       c->unpacked > UNPACKED_BASE + UNPACKED_RATIO * c->file->size;
+}
+
 /* Unpacks the next block. Returns 1; 0 at the end; or an error; the next call reads on behind
  * it. */
 static int next_block(struct trace_cursor *c, struct bt_error *err)
@@ -68,7 +77,7 @@ static int next_block(struct trace_cursor *c, struct bt_error *err)
 	if (rc <= 0)
 		return rc;
 	c->unpacked += c->raw.len;
-	if (c->unpacked > UNPACKED_BASE + UNPACKED_RATIO * c->file->size) {
+	if (unpacks_to_too_much(c)) {
 		give_up_file(c);
 		return bt_fail_at(err, BT_E_CORRUPT, offset,
 				  "it unpacks to more than is believable; the rest is left out");

@@ -30,7 +30,8 @@ void trace_cursor_release(struct trace_cursor *c);
  * Returns 1; 0 at the end; or an error: something is missing at the offset in err, and the next
  * call reads on behind it.
  * - BT_E_CORRUPT, BT_E_NOT_TRACE, BT_E_VERSION: damage. A file with long holes is read up to them.
- *   Records beyond 1 GiB and 64 times the file's size, unpacked, are left out.
+ *   Records beyond 1 GiB and 64 times the file's size, unpacked, are left out, but of
+ *   a log: that may hold what packs better.
  * - BT_E_TRUNCATED: a torn tail; the recorder was cut off.
  * - BT_E_NO_MEMORY, BT_E_IO: bytes that are there could not be read. */
 int trace_cursor_next(struct trace_cursor *c, struct bt_record *rec,

@@ -2,6 +2,7 @@
 #include "collector/record/log_shapes.h"
 
 #include <asm/prctl.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -10,7 +11,10 @@
 #include "lib/call_result.h"
 #include "lib/page.h"
 
-enum { PROTS = BT_PROT_READ | BT_PROT_WRITE | BT_PROT_EXEC };
+enum {
+	PROTS = BT_PROT_READ | BT_PROT_WRITE | BT_PROT_EXEC,
+	MMAP2_32 = 192, /* of 32-bit code; its offset is in pages (mmap2(2)) */
+};
 
 /* The pages of [start, start + n). */
 static size_t add_shape(struct log_shape *out, enum bt_log_shape what, uint64_t start, uint64_t n,
@@ -165,6 +169,12 @@ size_t log_shapes_of_call(const struct tracee_syscall *call, uint64_t result, ui
 			  struct log_shape shapes[LOG_SHAPES])
 {
 	const struct shape_row *row = row_of(call);
+	uint64_t args[6];
 
-	return row ? row->shapes(call->args, result, heap_end, shapes) : 0;
+	if (!row)
+		return 0;
+	memcpy(args, call->args, sizeof args);
+	if (call->compat && call->nr == MMAP2_32)
+		args[5] *= BT_PAGE;
+	return row->shapes(args, result, heap_end, shapes);
 }

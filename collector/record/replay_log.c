@@ -524,6 +524,18 @@ static bool sets_segments(const struct tracee_syscall *call, uint64_t result)
 	       (function == WRITE_OLD || function == WRITE);
 }
 
+/* Calls of 32-bit code that have their arguments in memory, or one call's number for several
+ * (arch/x86/entry/syscalls/syscall_32.tbl): what they do to mappings is not known. C libraries of
+ * this century do without. */
+static bool maps_unknown(const struct tracee_syscall *call)
+{
+	enum { OLD_MMAP = 90, IPC = 117, IPC_SHMAT = 21, IPC_SHMDT = 22 };
+	const uint16_t ipc = (uint16_t)call->args[0]; /* a version is above (ipc(2)) */
+
+	return call->compat && (call->nr == OLD_MMAP ||
+				(call->nr == IPC && (ipc == IPC_SHMAT || ipc == IPC_SHMDT)));
+}
+
 /* Whether a file lies in the n bytes there, or shared memory: as far as s knows. */
 static bool shows_file(const struct address_space *s, uint64_t start, uint64_t n, bool shared)
 {
@@ -621,6 +633,10 @@ void replay_log_syscall_exit(struct replay_log *l, struct task *task, const stru
 	}
 	if (sets_segments(&task->syscall, result)) {
 		replay_log_end(l, "the program sets segments of its own (modify_ldt)");
+		return;
+	}
+	if (maps_unknown(&task->syscall)) {
+		replay_log_end(l, "32-bit code changes mappings by old_mmap or ipc");
 		return;
 	}
 	if (end_if_unloggable(l, task, &task->syscall, result))

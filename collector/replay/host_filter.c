@@ -19,6 +19,8 @@
 #include "lib/array_size.h"
 
 enum {
+	EXIT_32 = 1, /* of the table for 32-bit code (asm/unistd_32.h) */
+	EXIT_GROUP_32 = 252,
 	ANONYMOUS = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED | MAP_FIXED_NOREPLACE |
 		    MAP_GROWSDOWN,
 	OF_FILE = MAP_SHARED | MAP_NORESERVE | MAP_FIXED | MAP_FIXED_NOREPLACE,
@@ -40,7 +42,14 @@ const struct sock_filter host_filter[] = {
 	IF_IS(-1, 1),
 	PASS,
 	LOAD(arch),
-	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0), /* int 0x80 has another */
+	IF_IS(AUDIT_ARCH_I386, 6), /* int 0x80 */
+	LOAD(nr),
+	IF_IS(EXIT_32, 1),
+	PASS,
+	IF_IS(EXIT_GROUP_32, 1),
+	PASS,
+	KILL,
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0),
 	KILL,
 	LOAD(nr),
 	IF_IS(SYS_munmap, 1),

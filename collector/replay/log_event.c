@@ -16,8 +16,12 @@ const char *log_event_name(const struct bt_record *rec, char out[LOG_EVENT_NAME]
 
 	switch (rec->kind) {
 	case BT_RECORD_LOG_CALL:
-		snprintf(out, LOG_EVENT_NAME, "the system call %s",
-			 syscall_name(rec->u.log_call.regs.orig_rax, name));
+		if (tracee_is_in_64_bit(&rec->u.log_call.regs))
+			snprintf(out, LOG_EVENT_NAME, "the system call %s",
+				 syscall_name(rec->u.log_call.regs.orig_rax, name));
+		else
+			snprintf(out, LOG_EVENT_NAME, "the %s",
+				 syscall_name_32(rec->u.log_call.regs.orig_rax, name));
 		break;
 	case BT_RECORD_LOG_SIGNAL:
 		snprintf(out, LOG_EVENT_NAME, "signal %u", rec->u.log_signal.signo);

@@ -384,7 +384,8 @@ static void on_syscall_enter(struct session *session, struct supervisor *sup, st
 
 	if (r->done || (r->begun && !serve_destinations(r, sup, task, false)))
 		return;
-	snprintf(came, sizeof came, "the system call %s", syscall_name(task->syscall.nr, name));
+	snprintf(came, sizeof came, task->syscall.compat ? "the %s" : "the system call %s",
+		 (task->syscall.compat ? syscall_name_32 : syscall_name)(task->syscall.nr, name));
 	if (r->log.now.event.kind == BT_RECORD_LOG_EXIT && ends_task(task)) {
 		if (outcome_compare(r, task, came)) /* the last look at its memory */
 			serve_end(r, sup, task);

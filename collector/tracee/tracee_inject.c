@@ -11,8 +11,10 @@
  *   arguments, and at the exit the thread is led back to its own call. A call by int 0x80 has other
  *   numbers; it is skipped, and its instruction is a syscall for that time.
  *
- * The registers are put back each time. A stop that was not asked for ends the wait and stays to be
- * waited for, but for those that come of SIGSTOP and SIGCONT, which nobody can block. */
+ * A thread in 32-bit code makes it in 64-bit code: syscall has other arguments there, or faults,
+ * and rip only its lower half. The registers are put back each time. A stop that was not asked for
+ * ends the wait and stays to be waited for, but for those that come of SIGSTOP and SIGCONT, which
+ * nobody can block. */
 #include "collector/tracee/tracee_private.h"
 
 #include <errno.h>
@@ -58,6 +60,7 @@ static struct bt_regs syscall_regs(const struct bt_regs *from, long nr, const ui
 
 	regs.rax = (uint64_t)nr;
 	regs.orig_rax = UINT64_MAX; /* not in a system call: nothing to restart */
+	regs.cs = tracee_code_selector();
 	set_arguments(&regs, args);
 	return regs;
 }
@@ -93,6 +96,7 @@ void tracee_lend_syscall(pid_t tid, uint64_t elsewhere, struct tracee_lent *l)
 		regs.rip += sizeof syscall_insn;
 	l->lent = true;
 	regs.orig_rax = UINT64_MAX; /* not in a system call: nothing to restart */
+	regs.cs = tracee_code_selector();
 	(void)!tracee_set_regs(tid, &regs);
 }
 
@@ -203,7 +207,6 @@ static int replace_compat_syscall(pid_t tid, const struct bt_regs *regs, long nr
 
 	none.orig_rax = UINT64_MAX;
 	other.rip = at;
-	other.cs = tracee_code_selector();
 	if (tracee_set_regs(tid, &none) || !await_syscall_stop(tid))
 		return -BT_E_GONE;
 	made = tracee_write(tid, at, syscall_insn, sizeof syscall_insn) &&

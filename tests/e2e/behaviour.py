@@ -582,17 +582,19 @@ def nested():
     check("a program has one tracer" in result.err.decode(), result.err.decode())
 
 
-@case("/proc of another PID namespace, or none: 125, with the reason")
+@case("/proc of another PID namespace, or none: 125, and 69 of a replay, with the reason")
 def other_proc():
     need_namespaces()
+    trace = record([world(), "status", "3"], ["--replayable", "--quiet"]).trace
     for first, what in (([], "another PID namespace"), (["sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"], "no proc")):
-        result = execute(["unshare", "-mpf", *first, BTREC, "run", "-o", fresh("trace"), "--", world(), "status", "3"])
-        if result.err.startswith(b"mount:"):
-            raise Skip("no tmpfs can be mounted here")
-        check(what in result.err.decode(), result.err.decode())
-        if b"LeakSanitizer has encountered" in result.err: # it wants /proc, for its options, too
-            continue
-        equal(result.status, 125, "status (%s)" % result.err.decode())
+        for status, argv in (125, ["run", "-o", fresh("trace"), "--", world(), "status", "3"]), (69, ["replay", trace]):
+            result = execute(["unshare", "-mpf", *first, BTREC, *argv])
+            if result.err.startswith(b"mount:"):
+                raise Skip("no tmpfs can be mounted here")
+            check(what in result.err.decode(), result.err.decode())
+            if b"LeakSanitizer has encountered" in result.err: # it wants /proc, for its options, too
+                continue
+            equal(result.status, status, "status (%s)" % result.err.decode())
 
 
 @case("as the first process of a PID namespace (a container): who loses its parent does not stay a zombie")

@@ -531,6 +531,33 @@ def opens_null():
         equal((again.status, again.out, again.err), (0, b"first\n", 3 * b"error\n"), "status, output and standard error of the replay")
 
 
+def calls_of_32_bits(width, *options):
+    """64: a 64-bit program that makes them; 32: a 32-bit one. Other systems may have no libraries for such, and their kernel no such calls."""
+    target = os.path.join(fresh_dir("bin"), "calls")
+    source = os.path.join(PROGRAMS, "calls_of_32_bits.s")
+    for argv in (["as", "--%d" % width, *options, source, "-o", target + ".o"], ["ld", "-m", "elf_i386" if width == 32 else "elf_x86_64", target + ".o", "-o", target]):
+        subprocess.run(argv, check=True)
+    try:
+        if native([target]).out == b"yes\n":
+            return target
+    except OSError:
+        pass
+    raise Skip("the kernel has no calls of 32-bit code")
+
+
+@case("calls of the 32-bit table, of 64-bit code and of a 32-bit program: what they map, write and free is replayed, and the end by one")
+def table_of_32_bits():
+    wide = calls_of_32_bits(64)
+    for crash, status, end in ([], 9, b"exited with 9"), (["--defsym", "CRASH=1"], -signal.SIGSEGV, b"killed by SIGSEGV"):
+        for argv in [calls_of_32_bits(64, *crash)], [wide, calls_of_32_bits(32, "--defsym", "NARROW=1", *crash)]:
+            for backend in "engine", "step":
+                result = recorded(argv, "--backend", backend, status=status)
+                equal(result.out, b"yes\n", "output")
+                again = replayed(result.trace, "--backend", "step" if backend == "engine" else "engine")
+                equal((again.status, again.out), (0, b"yes\n"), "status and output of the replay (%s)" % again.err.decode(errors="replace"))
+                check(end in again.err, again.err)
+
+
 @case("a program that sets segments of its own ends its log")
 def has_ldt():
     for how in ("64", "32", "no"):

@@ -420,11 +420,15 @@ def window_in_the_middle():
     check(b"the trace ends before the program did" in btview("--stdio", made).out, "btview does not say so")
 
 
-@case("a window whose end is never reached leaves no trace; one that exists is not touched")
+@case("a window whose end is never reached, or comes before its beginning, leaves no trace; one that exists is not touched")
 def window_not_made():
     trace = crashed()
     check(not os.path.exists(window(trace, "..5@1", status=1)), "a trace is there")
-    check(not os.path.exists(window(trace, "crash..@5", status=1)), "a trace is there")
+    for stretch, first, last in ("crash..@5", "the crash", "1:5+0"), ("@9..@8", "1:9+0", "1:8+0"):
+        made = fresh("window")
+        result = replay(trace, "--window", stretch, "-o", made)
+        equal((result.status, result.out, result.err.decode()), (2, b"", "btrec: --window: %s comes after %s, where it is to end\n" % (first, last)), "a window that would end before it begins")
+        check(not os.path.exists(made), "a trace is there")
     result = replay(trace, "--window", "..crash", "-o", trace)
     equal((result.status, result.out), (73, b""), "status and output")
     os.environ["BTREC_TRACE_DIR"] = fresh_dir("home")

@@ -467,14 +467,36 @@ static void histories_of_any_length_are_read(void **state)
 	buf_release(&file);
 }
 
-/* Kilobytes that unpack to gigabytes, in blocks that all claim to be the first. */
+enum { BLOCKS_OF_ZEROS = 100, PIECE_OF_ZEROS = 1 << 20 };
+
+/* Kilobytes that unpack to more than a gigabyte. The file has a header; the blocks' ordinals are
+ * those that they should have, or all 0. */
+static void put_zeros(struct buf *file, enum bt_record_kind kind, const void *piece, bool ordered)
+{
+	struct buf records = {0}, block = {0};
+
+	while (records.len + PIECE_OF_ZEROS + 64 < BT_BLOCK_MAX)
+		bt_record_encode(&records, kind, piece);
+	for (uint64_t i = 0; i < BLOCKS_OF_ZEROS; i++) {
+		buf_reset(&block);
+		assert_int_equal(bt_block_encode(&block, ordered ? i : 0,
+						 slice_of(records.data, records.len),
+						 BT_BLOCK_QUICK),
+				 0);
+		buf_put(file, block.data, block.len);
+	}
+	assert_true(file->len < 1 << 20);
+	buf_release(&records);
+	buf_release(&block);
+}
+
 static void what_unpacks_to_too_much_is_left_out(void **state)
 {
-	enum { BLOCKS = 100, PIECE = 1 << 20 };
 	struct fixture *f = *state;
-	struct bt_record_object object = {.object = 1, .bytes = slice_of(calloc(1, PIECE), PIECE)};
+	struct bt_record_object object = {
+		.object = 1, .bytes = slice_of(calloc(1, PIECE_OF_ZEROS), PIECE_OF_ZEROS)};
 	struct trace_file files[2] = {{.name = "events"}, {.name = "objects"}};
-	struct buf records = {0}, block = {0}, file = {0};
+	struct buf file = {0};
 	uint8_t events[4096], objects[4096];
 	struct trace_cursor c;
 	struct bt_record rec;
@@ -487,18 +509,12 @@ static void what_unpacks_to_too_much_is_left_out(void **state)
 	files[0].bytes = slice_of(events, get_file(f->path, "events", events, sizeof events));
 	get_file(f->path, "objects", objects, sizeof objects);
 	buf_put(&file, objects, BT_FILE_HEADER_SIZE);
-	while (records.len + PIECE + 64 < BT_BLOCK_MAX)
-		bt_record_encode(&records, BT_RECORD_OBJECT, &object);
-	assert_int_equal(
-		bt_block_encode(&block, 0, slice_of(records.data, records.len), BT_BLOCK_FULL), 0);
-	for (size_t i = 0; i < BLOCKS; i++)
-		buf_put(&file, block.data, block.len);
-	assert_true(file.len < 1 << 20);
+	put_zeros(&file, BT_RECORD_OBJECT, &object, false);
 	files[1].bytes = slice_of(file.data, file.len);
 	assert_int_equal(trace_open_memory(&t, files, 2, &err), 0);
 	trace_cursor_init(&c, t, &t->files[1]);
 	while ((rc = trace_cursor_next(&c, &rec, &err)) != 0) {
-		seen += rc == 1 ? PIECE : 0;
+		seen += rc == 1 ? PIECE_OF_ZEROS : 0;
 		refused += rc < 0 && strstr(err.text, "unpacks to more than is believable");
 	}
 	assert_int_equal(refused, 1);
@@ -506,8 +522,41 @@ static void what_unpacks_to_too_much_is_left_out(void **state)
 	trace_cursor_release(&c);
 	trace_close(t);
 	free((void *)(uintptr_t)object.bytes.at);
-	buf_release(&records);
-	buf_release(&block);
+	buf_release(&file);
+}
+
+/* A program has read gigabytes of zeros. */
+static void all_of_a_log_is_read(void **state)
+{
+	struct fixture *f = *state;
+	struct bt_record_log_data data = {
+		.bytes = slice_of(calloc(1, PIECE_OF_ZEROS), PIECE_OF_ZEROS)};
+	struct trace_file files[2] = {{.name = "events"}, {.name = "log-1"}};
+	struct buf file = {0};
+	uint8_t events[4096];
+	struct trace_cursor c;
+	struct bt_record rec;
+	struct bt_error err;
+	struct trace *t;
+	uint64_t seen = 0;
+	int rc;
+
+	write_small(f->path);
+	files[0].bytes = slice_of(events, get_file(f->path, "events", events, sizeof events));
+	assert_int_equal(trace_open_memory(&t, files, 1, &err), 0);
+	bt_file_header_encode(&file, BT_FILE_LOG, t->uuid);
+	trace_close(t);
+	put_zeros(&file, BT_RECORD_LOG_DATA, &data, true);
+	files[1].bytes = slice_of(file.data, file.len);
+	assert_int_equal(trace_open_memory(&t, files, 2, &err), 0);
+	trace_cursor_init(&c, t, &t->files[1]);
+	while ((rc = trace_cursor_next(&c, &rec, &err)) == 1)
+		seen += rec.u.log_data.bytes.len;
+	assert_int_equal(rc, 0);
+	assert_true(seen > (1u << 30) + 64 * file.len);
+	trace_cursor_release(&c);
+	trace_close(t);
+	free((void *)(uintptr_t)data.bytes.at);
 	buf_release(&file);
 }
 
@@ -557,6 +606,7 @@ int main(void)
 		WITH_DIR(a_missing_block_is_reported_and_the_rest_is_read),
 		WITH_DIR(a_file_of_another_trace_is_refused),
 		WITH_DIR(what_unpacks_to_too_much_is_left_out),
+		WITH_DIR(all_of_a_log_is_read),
 		WITH_DIR(histories_of_any_length_are_read),
 		WITH_DIR(memory_reads_as_the_disk_does),
 	};
