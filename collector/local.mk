@@ -82,6 +82,7 @@ collector_libcollector_a_SOURCES = \
 	collector/record/mapped_file_calls.c collector/record/mapped_file_calls.h \
 	collector/record/mapped_pages.c collector/record/mapped_pages.h \
 	collector/record/memory_copy.c collector/record/memory_copy.h \
+	collector/record/writable_ranges.c collector/record/writable_ranges.h \
 	collector/record/pointed_memory.c collector/record/pointed_memory.h \
 	collector/record/present_pages.c collector/record/present_pages.h \
 	collector/record/record_observer.c collector/record/record_observer.h \
@@ -108,6 +109,7 @@ collector_libcollector_a_SOURCES = \
 	collector/replay/destination.c collector/replay/destination.h \
 	collector/replay/replaying.c collector/replay/replaying.h \
 	collector/replay/silent_observer.c collector/replay/silent_observer.h \
+	collector/replay/unheard_events.c collector/replay/unheard_events.h \
 	collector/replay/outcome.c collector/replay/outcome.h
 
 include_HEADERS = include/btrec.h

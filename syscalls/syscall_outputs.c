@@ -6,22 +6,28 @@
 
 #include "lib/array_size.h"
 #include "lib/page.h"
+#include "syscalls/output_ranges.h"
 #include "syscalls/sized_requests.h"
 #include "syscalls/syscall_names.h"
 
 enum {
-	OUTPUTS_MAX = 4, /* of a row, and what else it says of arguments */
-	/* At most what a call moves: MAX_RW_COUNT, include/linux/fs.h. */
-	MOVED_MAX = 0x7ffff000,
-	VECTORS_MAX = 1024,  /* UIO_MAXIOV */
+	OUTPUTS_MAX = 4,     /* of a row, and what else it says of arguments */
 	ADDRESS_MAX = 128,   /* struct sockaddr_storage */
 	MESSAGE_SIZE = 64,   /* struct mmsghdr: struct msghdr, and the length */
 	MESSAGE_LENGTH = 56, /* offset of the length in it */
 	HANDLE_MAX = 128,    /* MAX_HANDLE_SZ */
 	SOL_SOCKET_LEVEL = 1,
 	OPTION_FILTER = 26,        /* SO_GET_FILTER: counts instructions of 8 bytes */
+	LEVEL_IP = 0,              /* IPPROTO_IP */
+	OPTION_BRIDGE = 129,       /* EBT_SO_GET_ENTRIES, linux/netfilter_bridge/ebtables.h */
+	OPTION_BRIDGE_FIRST = 131, /* EBT_SO_GET_INIT_ENTRIES */
 	LEVEL_TCP = 6,             /* IPPROTO_TCP */
-	OPTION_ZEROCOPY = 35,      /* TCP_ZEROCOPY_RECEIVE: has addresses in its structure */
+	OPTION_ZEROCOPY = 35,      /* TCP_ZEROCOPY_RECEIVE */
+	OPTION_KEYS = 41,          /* TCP_AO_GET_KEYS, linux/tcp.h since Linux 6.7 */
+	LEVEL_IPV6 = 41,           /* IPPROTO_IPV6 */
+	WAITED_MAX = 128,          /* FUTEX_WAITV_MAX, linux/futex.h */
+	FUTEX_NODE = 4,            /* FUTEX2_NUMA */
+	FUTEX_SIZE = 4,            /* bytes: the kernel has no others */
 	FUTEX_OPERATION = 0x7f,    /* without FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME */
 	CLONE_FLAG_PIDFD = 0x1000, /* linux/sched.h */
 	CLONE_FLAG_PARENT_TID = 0x100000,
@@ -63,6 +69,7 @@ struct output {
 	uint8_t place, count,
 		width; /* of SIZE_POINTED and SIZE_BEHIND: offsets, bytes of the count */
 	uint32_t unit;
+	bool has_more; /* of SIZE_RESULT: an entry of a folder behind it */
 	void (*add)(const struct syscall_evaluation *e);
 };
 
@@ -84,96 +91,13 @@ enum {
 #undef BT_STRUCT
 };
 
-/* Adds a range, unless it is empty or the program gave no address. */
-static void add_range(const struct syscall_evaluation *e, struct syscall_range r)
-{
-	struct syscall_ranges *out = e->out;
-
-	if (!r.start || !r.length)
-		return;
-	if (out->count == out->room) {
-		out->known = SYSCALL_RANGES_UNKNOWN;
-		return;
-	}
-	if (r.length > UINT64_MAX - r.start)
-		r.length = UINT64_MAX - r.start;
-	out->ranges[out->count++] = r;
-}
-
-static void add_fixed(const struct syscall_evaluation *e, uint64_t at, uint64_t n,
-		      enum syscall_when when)
-{
-	add_range(e, (struct syscall_range){.start = at, .length = n, .when = (uint8_t)when});
-}
-
-/* A number of bytes that the kernel writes to say how many it wrote. */
-static void add_length_word(const struct syscall_evaluation *e, uint64_t at, uint64_t n,
-			    enum syscall_when when)
-{
-	add_range(e, (struct syscall_range){
-			     .start = at, .length = n, .when = (uint8_t)when, .unit = UNIT_LENGTH});
-}
-
-/* n units, without overflow. */
-static uint64_t units(uint64_t n, uint64_t unit)
-{
-	return n > UINT64_MAX / unit ? UINT64_MAX : n * unit;
-}
-
-static bool read_memory(const struct syscall_evaluation *e, uint64_t at, void *bytes, size_t n)
-{
-	return at && e->memory->read(e->memory->arg, at, bytes, n) == n;
-}
-
-static void set_unknown(const struct syscall_evaluation *e)
-{
-	e->out->known = SYSCALL_RANGES_UNKNOWN;
-}
-
-/* The kernel refuses more vectors, and those whose lengths are negative. `range` has what cuts
- * them. */
-static void add_vectors(const struct syscall_evaluation *e, uint64_t at, uint64_t n,
-			struct syscall_range range)
-{
-	uint64_t v[2 * 32], left = MOVED_MAX;
-
-	if (n > VECTORS_MAX)
-		return;
-	for (uint64_t done = 0, now; done < n; done += now) {
-		now = n - done < 32 ? n - done : 32;
-		if (!read_memory(e, at + done * 16, v, now * 16))
-			return;
-		for (uint64_t i = 0; i < now; i++) {
-			range.start = v[2 * i];
-			range.length = v[2 * i + 1] < left ? v[2 * i + 1] : left;
-			left -= range.length;
-			add_range(e, range);
-		}
-	}
-}
-
-/* A buffer whose length stands at an address, before and after. The program gives an int. */
-static void add_length(const struct syscall_evaluation *e, uint64_t at, uint64_t length_at,
-		       uint32_t unit)
-{
-	uint32_t length;
-
-	add_length_word(e, length_at, sizeof length, WHEN_EVER);
-	if (read_memory(e, length_at, &length, sizeof length))
-		add_range(e, (struct syscall_range){.start = at,
-						    .length = units(length, unit),
-						    .bound = BOUND_LENGTH,
-						    .unit = unit,
-						    .value = length_at});
-}
-
 /* A bit for each descriptor, in words (core_sys_select(), fs/select.c). */
 static void descriptor_sets(const struct syscall_evaluation *e)
 {
 	int n = (int)e->args[0];
 
 	for (int i = 1; n > 0 && i < 4; i++)
-		add_fixed(e, e->args[i], ((uint64_t)n + 63) / 64 * 8, WHEN_DONE);
+		output_add_fixed(e, e->args[i], ((uint64_t)n + 63) / 64 * 8, WHEN_DONE);
 }
 
 /* A byte for each page; written piece by piece before it fails. */
@@ -181,7 +105,7 @@ static void resident_pages(const struct syscall_evaluation *e)
 {
 	uint64_t length = e->args[1];
 
-	add_fixed(e, e->args[2], length / BT_PAGE + (length % BT_PAGE != 0), WHEN_EVER);
+	output_add_fixed(e, e->args[2], length / BT_PAGE + (length % BT_PAGE != 0), WHEN_EVER);
 }
 
 /* A message header: the parts of it that are written, and the memory that it points to. With
@@ -194,7 +118,7 @@ static void add_message(const struct syscall_evaluation *e, uint64_t at, int mes
 			     cut = {.bound = BOUND_LENGTH, .unit = 1};
 	uint32_t name;
 
-	if (!read_memory(e, at, m, sizeof m))
+	if (!output_read(e, at, m, sizeof m))
 		return;
 	if (message >= 0) {
 		part.bound = BOUND_MESSAGE;
@@ -204,31 +128,31 @@ static void add_message(const struct syscall_evaluation *e, uint64_t at, int mes
 	}
 	part.start = at + 8; /* msg_namelen */
 	part.length = 4;
-	add_range(e, part);
+	output_add(e, part);
 	part.start = at + 40; /* msg_controllen, msg_flags */
 	part.length = 8;
-	add_range(e, part);
+	output_add(e, part);
 	part.start = at + 48;
 	part.length = 4;
-	add_range(e, part);
+	output_add(e, part);
 	name = (uint32_t)m[1] < ADDRESS_MAX ? (uint32_t)m[1] : ADDRESS_MAX;
 	cut.start = m[0];
 	cut.length = name;
 	cut.value = at + 8;
-	add_range(e, cut);
+	output_add(e, cut);
 	cut.start = m[4];
 	cut.length = m[5] < UINT32_MAX ? m[5] : UINT32_MAX;
 	cut.value = at + 40;
-	add_range(e, cut);
+	output_add(e, cut);
 	if (message < 0) {
 		cut = (struct syscall_range){.bound = BOUND_VECTOR};
 	} else {
 		part.start = at + MESSAGE_LENGTH;
-		add_range(e, part);
+		output_add(e, part);
 		cut = part;
 		cut.unit = 0;
 	}
-	add_vectors(e, m[2], m[3], cut);
+	output_add_vectors(e, m[2], m[3], cut);
 }
 
 static void one_message(const struct syscall_evaluation *e) { add_message(e, e->args[1], -1); }
@@ -237,7 +161,7 @@ static uint64_t message_count(const struct syscall_evaluation *e)
 {
 	uint32_t n = (uint32_t)e->args[2];
 
-	return n < VECTORS_MAX ? n : VECTORS_MAX;
+	return n < OUTPUT_VECTORS_MAX ? n : OUTPUT_VECTORS_MAX;
 }
 
 /* With no room left the rest would only be read in vain. */
@@ -250,22 +174,91 @@ static void many_messages(const struct syscall_evaluation *e)
 static void sent_messages(const struct syscall_evaluation *e)
 {
 	for (uint64_t i = 0; i < message_count(e) && e->out->known; i++)
-		add_range(e, (struct syscall_range){.start = e->args[1] + i * MESSAGE_SIZE +
-							     MESSAGE_LENGTH,
-						    .length = 4,
-						    .bound = BOUND_MESSAGE,
-						    .value = i});
+		output_add(e, (struct syscall_range){.start = e->args[1] + i * MESSAGE_SIZE +
+							      MESSAGE_LENGTH,
+						     .length = 4,
+						     .bound = BOUND_MESSAGE,
+						     .value = i});
+}
+
+/* Options whose structures have addresses (TCP_ZEROCOPY_RECEIVE, EBT_SO_GET_ENTRIES and
+ * EBT_SO_GET_INIT_ENTRIES), or of which the kernel writes several (TCP_AO_GET_KEYS). Linux 6.18:
+ * net/ipv4/tcp.c and tcp_ao.c, net/bridge/netfilter/ebtables.c. */
+static bool is_written_elsewhere(int level, int option)
+{
+	return (level == LEVEL_TCP && (option == OPTION_ZEROCOPY || option == OPTION_KEYS)) ||
+	       (level == LEVEL_IP && (option == OPTION_BRIDGE || option == OPTION_BRIDGE_FIRST));
+}
+
+/* The sources that a group's messages may have: as many as the structure says that there is room
+ * for, whatever the length says (net/ipv4/ip_sockglue.c and net/ipv6/ipv6_sockglue.c, Linux 6.18).
+ */
+static void add_sources(const struct syscall_evaluation *e, int level, int option)
+{
+	static const struct {
+		int level, option;
+		uint32_t count_at, head, each;
+	} rows[] = {{LEVEL_IP, 41, 12, 16, 4},     /* IP_MSFILTER, struct ip_msfilter */
+		    {LEVEL_IP, 48, 140, 144, 128}, /* MCAST_MSFILTER, struct group_filter */
+		    {LEVEL_IPV6, 48, 140, 144, 128}};
+	uint64_t at = e->args[3];
+	uint32_t count;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (rows[i].level == level && rows[i].option == option && at &&
+		    output_read(e, at + rows[i].count_at, &count, sizeof count))
+			output_add(e, (struct syscall_range){
+					      .start = at,
+					      .length = rows[i].head +
+							output_units(count, rows[i].each),
+					      .bound = BOUND_LENGTH,
+					      .unit = 1,
+					      .value = e->args[4]});
 }
 
 /* Its length may be written by a call that fails. */
 static void socket_option(const struct syscall_evaluation *e)
 {
-	bool is_filter = (int)e->args[1] == SOL_SOCKET_LEVEL && (int)e->args[2] == OPTION_FILTER;
+	const int level = (int)e->args[1], option = (int)e->args[2];
+	bool is_filter = level == SOL_SOCKET_LEVEL && option == OPTION_FILTER;
 
-	if ((int)e->args[1] == LEVEL_TCP && (int)e->args[2] == OPTION_ZEROCOPY)
-		set_unknown(e);
-	add_length(e, e->args[3], e->args[4], is_filter ? 8 : 1);
+	if (is_written_elsewhere(level, option))
+		output_set_unknown(e);
+	output_add_length(e, e->args[3], e->args[4], is_filter ? 8 : 1);
+	add_sources(e, level, option);
 }
+
+/* Behind a futex with FUTEX2_NUMA stands its node. Where the program leaves that to the kernel
+ * (FUTEX_NO_NODE), the kernel writes it, whatever comes of the call (get_futex_key(),
+ * kernel/futex/core.c, Linux 6.16). */
+static void add_node(const struct syscall_evaluation *e, uint64_t futex, uint64_t flags)
+{
+	if (futex && flags & FUTEX_NODE)
+		output_add_fixed(e, futex + FUTEX_SIZE, SIZE_OF_INT, WHEN_EVER);
+}
+
+static void futex_node(const struct syscall_evaluation *e) { add_node(e, e->args[0], e->args[3]); }
+
+/* The first n of an array of struct futex_waitv. */
+static void add_waited_nodes(const struct syscall_evaluation *e, uint64_t n)
+{
+	struct {
+		uint64_t value, futex;
+		uint32_t flags, reserved;
+	} waited;
+
+	for (uint64_t i = 0; i < n && n <= WAITED_MAX; i++)
+		if (output_read(e, e->args[0] + i * sizeof waited, &waited, sizeof waited))
+			add_node(e, waited.futex, waited.flags);
+}
+
+static void waited_nodes(const struct syscall_evaluation *e)
+{
+	add_waited_nodes(e, (uint32_t)e->args[1]);
+}
+
+/* From which futex, to which. */
+static void requeued_nodes(const struct syscall_evaluation *e) { add_waited_nodes(e, 2); }
 
 /* The ids are written before the last thing that can fail. The child's is in its own memory, which
  * may be the caller's. */
@@ -273,11 +266,11 @@ static void add_clone_ids(const struct syscall_evaluation *e, uint64_t flags, ui
 			  uint64_t parent_tid, uint64_t child_tid)
 {
 	if (flags & CLONE_FLAG_PIDFD)
-		add_fixed(e, pidfd, SIZE_OF_INT, WHEN_EVER);
+		output_add_fixed(e, pidfd, SIZE_OF_INT, WHEN_EVER);
 	if (flags & CLONE_FLAG_PARENT_TID)
-		add_fixed(e, parent_tid, SIZE_OF_INT, WHEN_EVER);
+		output_add_fixed(e, parent_tid, SIZE_OF_INT, WHEN_EVER);
 	if (flags & CLONE_FLAG_CHILD_TID)
-		add_fixed(e, child_tid, SIZE_OF_INT, WHEN_EVER);
+		output_add_fixed(e, child_tid, SIZE_OF_INT, WHEN_EVER);
 }
 
 static void clone_ids(const struct syscall_evaluation *e)
@@ -289,20 +282,20 @@ static void clone3_ids(const struct syscall_evaluation *e)
 {
 	uint64_t in[4]; /* struct clone_args: flags, pidfd, child_tid, parent_tid */
 
-	if (read_memory(e, e->args[0], in, sizeof in))
+	if (output_read(e, e->args[0], in, sizeof in))
 		add_clone_ids(e, in[0], in[1], in[3], in[2]);
 }
 
 /* A message of a queue: its type, and as many bytes as the result says. */
 static void queued_message(const struct syscall_evaluation *e)
 {
-	uint64_t n = e->args[2] < MOVED_MAX ? e->args[2] : MOVED_MAX;
+	uint64_t n = e->args[2] < OUTPUT_MOVED_MAX ? e->args[2] : OUTPUT_MOVED_MAX;
 
-	add_range(e, (struct syscall_range){.start = e->args[1],
-					    .length = n + 8,
-					    .bound = BOUND_RESULT,
-					    .unit = 1,
-					    .value = 8});
+	output_add(e, (struct syscall_range){.start = e->args[1],
+					     .length = n + 8,
+					     .bound = BOUND_RESULT,
+					     .unit = 1,
+					     .value = 8});
 }
 
 /* A key in each block, up to the first that cannot be had (io_submit_one(), fs/aio.c). */
@@ -312,14 +305,14 @@ static void submitted_blocks(const struct syscall_evaluation *e)
 
 	for (uint64_t done = 0, now; done < n && e->out->known; done += now) {
 		now = n - done < ARRAY_SIZE(blocks) ? n - done : ARRAY_SIZE(blocks);
-		if (!read_memory(e, e->args[2] + done * 8, blocks, now * 8)) {
-			set_unknown(e);
+		if (!output_read(e, e->args[2] + done * 8, blocks, now * 8)) {
+			output_set_unknown(e);
 			return;
 		}
 		for (uint64_t i = 0; i < now; i++) {
 			if (!blocks[i])
 				return;
-			add_fixed(e, blocks[i] + BLOCK_KEY, SIZE_OF_INT, WHEN_EVER);
+			output_add_fixed(e, blocks[i] + BLOCK_KEY, SIZE_OF_INT, WHEN_EVER);
 		}
 	}
 }
@@ -329,11 +322,11 @@ static void attribute_value(const struct syscall_evaluation *e)
 {
 	uint64_t in[2];
 
-	if (read_memory(e, e->args[4], in, sizeof in))
-		add_range(e, (struct syscall_range){.start = in[0],
-						    .length = (uint32_t)in[1],
-						    .bound = BOUND_RESULT,
-						    .unit = 1});
+	if (output_read(e, e->args[4], in, sizeof in))
+		output_add(e, (struct syscall_range){.start = in[0],
+						     .length = (uint32_t)in[1],
+						     .bound = BOUND_RESULT,
+						     .unit = 1});
 }
 
 /* A bit for each node, in words (copy_nodes_to_user(), mm/mempolicy.c). */
@@ -341,7 +334,7 @@ static void memory_nodes(const struct syscall_evaluation *e)
 {
 	uint64_t n = e->args[2];
 
-	add_fixed(e, e->args[1], n / 64 * 8 + 8, WHEN_DONE);
+	output_add_fixed(e, e->args[1], n / 64 * 8 + 8, WHEN_DONE);
 }
 
 /* struct file_handle: its length is written also if it is too small. */
@@ -349,8 +342,8 @@ static void file_handle(const struct syscall_evaluation *e)
 {
 	uint32_t n;
 
-	if (read_memory(e, e->args[2], &n, sizeof n))
-		add_fixed(e, e->args[2], 8 + (n < HANDLE_MAX ? n : HANDLE_MAX), WHEN_EVER);
+	if (output_read(e, e->args[2], &n, sizeof n))
+		output_add_fixed(e, e->args[2], 8 + (n < HANDLE_MAX ? n : HANDLE_MAX), WHEN_EVER);
 }
 
 /* struct iovec, of which the length is written, too. */
@@ -358,14 +351,14 @@ static void register_set(const struct syscall_evaluation *e)
 {
 	uint64_t v[2];
 
-	if (!read_memory(e, e->args[3], v, sizeof v))
+	if (!output_read(e, e->args[3], v, sizeof v))
 		return;
-	add_length_word(e, e->args[3] + 8, 8, WHEN_DONE);
-	add_range(e, (struct syscall_range){.start = v[0],
-					    .length = v[1],
-					    .bound = BOUND_LENGTH,
-					    .unit = 1,
-					    .value = e->args[3] + 8});
+	output_add_length_word(e, e->args[3] + 8, 8, WHEN_DONE);
+	output_add(e, (struct syscall_range){.start = v[0],
+					     .length = v[1],
+					     .bound = BOUND_LENGTH,
+					     .unit = 1,
+					     .value = e->args[3] + 8});
 }
 
 /* struct ifconf: a length, which is written, and an address. */
@@ -373,13 +366,13 @@ static void interface_list(const struct syscall_evaluation *e)
 {
 	uint64_t in[2];
 
-	add_length_word(e, e->args[2], SIZE_OF_INT, WHEN_EVER);
-	if (read_memory(e, e->args[2], in, sizeof in) && (int32_t)in[0] > 0)
-		add_range(e, (struct syscall_range){.start = in[1],
-						    .length = (uint32_t)in[0],
-						    .bound = BOUND_LENGTH,
-						    .unit = 1,
-						    .value = e->args[2]});
+	output_add_length_word(e, e->args[2], SIZE_OF_INT, WHEN_EVER);
+	if (output_read(e, e->args[2], in, sizeof in) && (int32_t)in[0] > 0)
+		output_add(e, (struct syscall_range){.start = in[1],
+						     .length = (uint32_t)in[0],
+						     .bound = BOUND_LENGTH,
+						     .unit = 1,
+						     .value = e->args[2]});
 }
 
 /* FIBMAP of a file; SCSI_IOCTL_SEND_COMMAND of a device: two lengths, and in the command's place
@@ -388,11 +381,11 @@ static void block_or_command(const struct syscall_evaluation *e)
 {
 	uint32_t in[2];
 
-	add_fixed(e, e->args[2], SIZE_OF_INT, WHEN_EVER);
-	if (read_memory(e, e->args[2], in, sizeof in) && in[0] <= COMMAND_MAX &&
+	output_add_fixed(e, e->args[2], SIZE_OF_INT, WHEN_EVER);
+	if (output_read(e, e->args[2], in, sizeof in) && in[0] <= COMMAND_MAX &&
 	    in[1] <= COMMAND_MAX)
-		add_fixed(e, e->args[2] + sizeof in, in[1] > COMMAND_SENSE ? in[1] : COMMAND_SENSE,
-			  WHEN_EVER);
+		output_add_fixed(e, e->args[2] + sizeof in,
+				 in[1] > COMMAND_SENSE ? in[1] : COMMAND_SENSE, WHEN_EVER);
 }
 
 /* struct sg_io_hdr. Its version 4 is another structure; with flags the answer may come later, or to
@@ -408,17 +401,18 @@ static void device_command(const struct syscall_evaluation *e)
 		uint32_t timeout, flags;
 	} in;
 
-	if (!read_memory(e, e->args[2], &in, sizeof in) || in.interface != 'S' ||
+	if (!output_read(e, e->args[2], &in, sizeof in) || in.interface != 'S' ||
 	    in.flags & COMMAND_FLAGS_ELSEWHERE) {
-		set_unknown(e);
+		output_set_unknown(e);
 		return;
 	}
-	add_fixed(e, e->args[2], SIZE_OF_SCSI_COMMAND, WHEN_EVER);
-	add_fixed(e, in.sense, in.sense_length, WHEN_EVER);
+	output_add_fixed(e, e->args[2], SIZE_OF_SCSI_COMMAND, WHEN_EVER);
+	output_add_fixed(e, in.sense, in.sense_length, WHEN_EVER);
 	if (in.vectors)
-		add_vectors(e, in.data, in.vectors, (struct syscall_range){.when = WHEN_EVER});
+		output_add_vectors(e, in.data, in.vectors,
+				   (struct syscall_range){.when = WHEN_EVER});
 	else
-		add_fixed(e, in.data, in.length, WHEN_EVER);
+		output_add_fixed(e, in.data, in.length, WHEN_EVER);
 }
 
 /* struct i2c_rdwr_ioctl_data: an address, a number; of each message a flag, a length, an address.
@@ -434,12 +428,12 @@ static void bus_messages(const struct syscall_evaluation *e)
 		uint64_t bytes;
 	} message;
 
-	if (!read_memory(e, e->args[2], &in, sizeof in) || in.count > BUS_MESSAGES_MAX)
+	if (!output_read(e, e->args[2], &in, sizeof in) || in.count > BUS_MESSAGES_MAX)
 		return;
 	for (uint64_t i = 0; i < in.count; i++)
-		if (read_memory(e, in.messages + i * sizeof message, &message, sizeof message) &&
+		if (output_read(e, in.messages + i * sizeof message, &message, sizeof message) &&
 		    message.flags & BUS_READS)
-			add_fixed(e, message.bytes, message.length, WHEN_EVER);
+			output_add_fixed(e, message.bytes, message.length, WHEN_EVER);
 }
 
 static void add_by_number(const struct syscall_evaluation *e)
@@ -447,7 +441,7 @@ static void add_by_number(const struct syscall_evaluation *e)
 	uint32_t request = (uint32_t)e->args[1];
 
 	if (sized_request_writes(request))
-		add_fixed(e, e->args[2], sized_request_bytes(request), WHEN_EVER);
+		output_add_fixed(e, e->args[2], sized_request_bytes(request), WHEN_EVER);
 }
 
 /* struct v4l2_format: overlays have a list of clips elsewhere. */
@@ -455,9 +449,9 @@ static void video_format(const struct syscall_evaluation *e)
 {
 	uint32_t type;
 
-	if (!read_memory(e, e->args[2], &type, sizeof type) || type == FORMAT_OVERLAY ||
+	if (!output_read(e, e->args[2], &type, sizeof type) || type == FORMAT_OVERLAY ||
 	    type == FORMAT_OUTPUT_OVERLAY)
-		set_unknown(e);
+		output_set_unknown(e);
 	add_by_number(e);
 }
 
@@ -495,6 +489,11 @@ static void ioctl_request(const struct syscall_evaluation *e);
 #define RESULT(arg, count, bytes)                                                      \
 	{                                                                              \
 		.size = SIZE_RESULT, .argument = (arg), .by = (count), .unit = (bytes) \
+	}
+#define ENTRIES(arg, count)                                                         \
+	{                                                                           \
+		.size = SIZE_RESULT, .argument = (arg), .by = (count), .unit = (1), \
+		.has_more = true                                                    \
 	}
 #define LENGTH(arg, at)                                            \
 	{                                                          \
@@ -609,7 +608,7 @@ static void add_operation(const struct syscall_evaluation *e, const struct outpu
 	if (row)
 		add_outputs(e, row->outputs);
 	else
-		set_unknown(e);
+		output_set_unknown(e);
 }
 
 /* Without a row, and where nobody has looked whether they are the truth, the direction and size in
@@ -629,7 +628,7 @@ static void ioctl_request(const struct syscall_evaluation *e)
 		return;
 	}
 	if (!sized_request_has_size(request)) {
-		set_unknown(e);
+		output_set_unknown(e);
 		return;
 	}
 	e->out->known = SYSCALL_RANGES_GUESSED;
@@ -641,12 +640,12 @@ static void add_counted(const struct syscall_evaluation *e, const struct output 
 {
 	uint64_t base = e->args[o->argument], at = base + o->place, count = !o->width;
 
-	if (o->size == SIZE_POINTED && !read_memory(e, base + o->place, &at, sizeof at))
+	if (o->size == SIZE_POINTED && !output_read(e, base + o->place, &at, sizeof at))
 		return;
-	if (!o->width || read_memory(e, base + o->count, &count, o->width))
-		add_range(e, (struct syscall_range){.start = at,
-						    .length = units(count, o->unit),
-						    .when = WHEN_EVER});
+	if (!o->width || output_read(e, base + o->count, &count, o->width))
+		output_add(e, (struct syscall_range){.start = at,
+						     .length = output_units(count, o->unit),
+						     .when = WHEN_EVER});
 }
 
 static void add_output(const struct syscall_evaluation *e, const struct output *o)
@@ -656,22 +655,23 @@ static void add_output(const struct syscall_evaluation *e, const struct output *
 
 	switch (o->size) {
 	case SIZE_FIXED:
-		add_fixed(e, at, o->unit, o->when);
+		output_add_fixed(e, at, o->unit, o->when);
 		break;
 	case SIZE_BY_ARG:
-		r.length = units(count, o->unit);
-		add_range(e, r);
+		r.length = output_units(count, o->unit);
+		output_add(e, r);
 		break;
 	case SIZE_RESULT:
-		r.length = units(count, o->unit);
+		r.length = output_units(count, o->unit);
 		r.bound = BOUND_RESULT;
-		add_range(e, r);
+		r.value = o->has_more ? SYSCALL_ENTRY_MOST : 0;
+		output_add(e, r);
 		break;
 	case SIZE_LENGTH:
-		add_length(e, at, count, 1);
+		output_add_length(e, at, count, 1);
 		break;
 	case SIZE_IOVECS:
-		add_vectors(e, at, count, (struct syscall_range){.bound = BOUND_VECTOR});
+		output_add_vectors(e, at, count, (struct syscall_range){.bound = BOUND_VECTOR});
 		break;
 	case SIZE_BY_NUMBER:
 		add_by_number(e);
@@ -687,7 +687,7 @@ static void add_output(const struct syscall_evaluation *e, const struct output *
 		o->add(e);
 		break;
 	case SIZE_UNKNOWN:
-		set_unknown(e);
+		output_set_unknown(e);
 		break;
 	default:
 		break;
@@ -705,7 +705,7 @@ void syscall_outputs(const struct syscall_evaluation *e)
 	if (e->nr < ARRAY_SIZE(rows) && rows[e->nr].is_there)
 		add_outputs(e, rows[e->nr].outputs);
 	else
-		set_unknown(e);
+		output_set_unknown(e);
 }
 
 const struct syscall_facts *syscall_facts(uint64_t nr)
@@ -731,6 +731,7 @@ int syscall_plain_outputs(uint64_t nr, struct syscall_plain_output out[SYSCALL_P
 							     .is_counted = o->size != SIZE_FIXED,
 							     .is_cut = o->size == SIZE_RESULT,
 							     .is_ever = o->when == WHEN_EVER,
+							     .has_more = o->has_more,
 							     .by = o->by,
 							     .unit = o->unit};
 	}

@@ -72,6 +72,8 @@ const struct syscall_facts *syscall_facts(uint64_t nr);
 
 enum {
 	SYSCALL_PLAIN_OUTPUTS = 2, /* of a call, at most */
+	/* Bytes of struct linux_dirent64 with the longest name (fs/readdir.c). */
+	SYSCALL_ENTRY_MOST = 280,
 };
 
 /* An output that starts where an argument says, and is as long as the call's arguments and its
@@ -81,6 +83,7 @@ struct syscall_plain_output {
 	bool is_counted; /* `by` is an argument that counts units; else it is `unit` bytes */
 	bool is_cut;     /* to as many units as the result says */
 	bool is_ever;    /* also where the call fails */
+	bool has_more;   /* up to SYSCALL_ENTRY_MOST bytes behind that, too */
 	uint8_t by;
 	uint32_t unit;
 };

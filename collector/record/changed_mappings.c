@@ -38,9 +38,7 @@ enum {
 
 /* The mappings to look at. */
 struct look {
-	struct map_part {
-		uint64_t start, length;
-	} parts[2];
+	struct map_part parts[2];
 	bool downward;      /* the first begins where the mapping does that holds its start */
 	bool other_content; /* pages hold something else now, if they are there */
 	bool guards;        /* they may be guards: each access faults, whatever the protection */
@@ -267,6 +265,43 @@ bool changed_mappings_look(pid_t tid, const struct tracee_syscall *call, uint64_
 	ok = syscall_is(call, SYS_process_madvise) && !call_has_failed(result)
 		     ? look_at_vectors(&teller, call->args, &all)
 		     : look_at(&teller, &look, &all);
+	mappings_release(&all);
+	return ok;
+}
+
+/* Those whose addresses tell the same beginning of the segment (ksys_shmdt(), Linux ipc/shm.c). */
+struct map_part changed_mappings_detach(pid_t tid, const struct tracee_syscall *call)
+{
+	const uint64_t start = call->args[0];
+	const struct mapping *first = NULL;
+	struct map_part part = {.start = start};
+	struct mapping_list all = {0};
+
+	if (!syscall_is(call, SYS_shmdt) || !mappings_read(tid, &all))
+		return part;
+	for (size_t i = mappings_behind(&all, start); i < all.count; i++) {
+		const struct mapping *m = &all.maps[i];
+
+		if (!m->shared || m->start < start || m->start - start != m->offset ||
+		    (first && (m->ino != first->ino || m->dev != first->dev)) ||
+		    strncmp(m->path, "/SYSV", 5) != 0)
+			continue;
+		first = first ? first : m;
+		part.length = m->end - start;
+	}
+	mappings_release(&all);
+	return part;
+}
+
+bool changed_mappings_tell(pid_t tid, const struct map_part *part,
+			   void (*changed)(void *arg, pid_t tid, const struct log_shape *shape),
+			   void *arg)
+{
+	const struct teller teller = {changed, arg, tid};
+	struct look look = {.parts = {*part}};
+	struct mapping_list all = {0};
+	bool ok = look_at(&teller, &look, &all);
+
 	mappings_release(&all);
 	return ok;
 }

@@ -2,6 +2,8 @@
 #include "collector/record/log_outputs.h"
 
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +12,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "lib/array_size.h"
@@ -245,19 +248,28 @@ static void put_copied(struct log_outputs *o, pid_t tid, const struct copying_ca
 		o->sink.put(o->sink.arg, BT_RECORD_LOG_UNSEEN, &unseen);
 }
 
-/* Logs a write of the task's to a /proc/PID/mem, which may be its own memory, of any protection.
- * offset: of the write; UINT64_MAX: from where the descriptor stood. */
-static void put_through_proc(struct log_outputs *o, pid_t tid, int fd, uint64_t offset, uint64_t n)
+/* Whether the descriptor is of a /proc/PID/mem, wherever that file system is mounted. */
+static bool is_memory_file(pid_t tid, int fd)
 {
-	char name[64], path[64];
+	char name[64], path[PATH_MAX];
+	struct statfs system;
+	const char *last;
 	ssize_t len;
 
 	snprintf(name, sizeof name, "/proc/%d/fd/%d", (int)tid, fd);
 	len = readlink(name, path, sizeof path - 1);
-	if (len < 0)
-		return;
+	if (len < 0 || statfs(name, &system) || system.f_type != PROC_SUPER_MAGIC)
+		return false;
 	path[len] = '\0';
-	if (strncmp(path, "/proc/", 6) != 0 || !strstr(path + 6, "/mem"))
+	last = strrchr(path, '/');
+	return last && !strcmp(last, "/mem");
+}
+
+/* Logs a write of the task's to a /proc/PID/mem, which may be its own memory, of any protection.
+ * offset: of the write; UINT64_MAX: from where the descriptor stood. */
+static void put_through_proc(struct log_outputs *o, pid_t tid, int fd, uint64_t offset, uint64_t n)
+{
+	if (!is_memory_file(tid, fd))
 		return;
 	if (offset == UINT64_MAX) {
 		if (!offset_behind(tid, fd, 0, &offset) || offset < n)

@@ -20,8 +20,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "collector/record/changed_mappings.h"
 #include "collector/record/log_shapes.h"
+#include "collector/record/writable_ranges.h"
 #include "collector/space/mappings.h"
 #include "collector/space/world.h"
 #include "collector/supervisor/session.h"
@@ -293,6 +293,7 @@ static void put_other_program(struct replay_log *l, struct task *task)
 	if (!is_logged(l, task) || !l->executes)
 		return;
 	l->executes = false;
+	l->heap_end = tracee_heap_start(task->host_tid);
 	world_hide_vdso(task->host_tid);
 	guarded_pages_release(&l->guards);
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
@@ -300,7 +301,6 @@ static void put_other_program(struct replay_log *l, struct task *task)
 	if (!put_world(l, task))
 		replay_log_end(l, "the memory of the program that it executes cannot be read");
 	put_state(l, task, true);
-	l->heap_end = 0;
 	write_record(l, BT_RECORD_LOG_CALL, &l->execution);
 }
 
@@ -317,6 +317,7 @@ void replay_log_program(struct replay_log *l, struct task *task)
 	}
 	l->unit = task->unit->number;
 	l->task = task->number;
+	l->heap_end = tracee_heap_start(task->host_tid);
 	world_hide_vdso(task->host_tid);
 	log_outputs_begin(&l->outputs, task->host_tid);
 	put_processor(l);
@@ -397,7 +398,7 @@ static enum memory_copy_of writes_more(const struct replay_log *l, const struct 
 	const struct syscall_facts *facts = c->compat ? NULL : syscall_facts(c->nr);
 
 	if (!facts || l->ranges.known != SYSCALL_RANGES_KNOWN ||
-	    facts->changes & SYSCALL_CHANGES_OTHERS)
+	    facts->changes & SYSCALL_CHANGES_OTHERS || l->may_break_off)
 		return MEMORY_COPY_ALL;
 	if (syscall_is(c, SYS_exit_group)) /* nobody sees what is there behind it */
 		return MEMORY_COPY_NOTHING;
@@ -414,8 +415,6 @@ static enum memory_copy_of writes_more(const struct replay_log *l, const struct 
 void replay_log_syscall_enter(struct replay_log *l, struct task *task)
 {
 	const struct syscall_memory memory = {read_of_task, task};
-	struct mapping attached = {.path = NULL};
-
 	if (!is_logged(l, task))
 		return;
 	l->regs = task->regs;
@@ -425,17 +424,15 @@ void replay_log_syscall_enter(struct replay_log *l, struct task *task)
 	l->ranges = (struct syscall_ranges){.room = l->room ? SYSCALL_RANGES_ENOUGH : 0,
 					    .ranges = l->room};
 	syscall_ranges_enter(task->syscall.nr, task->syscall.args, &memory, &l->ranges);
-	l->detached = (struct log_shape){0};
-	if (syscall_is(&task->syscall, SYS_shmdt) &&
-	    mappings_at(task->host_tid, task->syscall.args[0], &attached))
-		l->detached = (struct log_shape){
-			.what = BT_SHAPE_UNMAP, .start = attached.start, .end = attached.end};
-	free(attached.path);
+	l->detaching = changed_mappings_detach(task->host_tid, &task->syscall);
 	address_space_catch_up(task->process->space, task->host_tid);
 	l->file = mapped_file_call_enter(task->host_tid, &task->syscall,
 					 &task->process->space->mappings);
 	log_content_enter(&l->content, task->host_tid, &task->syscall);
 	log_outputs_enter(&l->outputs, task->host_tid, &task->syscall);
+	l->may_break_off =
+		!task->syscall.compat && l->ranges.known == SYSCALL_RANGES_KNOWN &&
+		!ranges_are_writable(task->host_tid, &task->process->space->mappings, &l->ranges);
 	l->compares = writes_more(l, task);
 	if (l->compares && !memory_copy_take(&l->before, task->host_tid, l->compares,
 					     l->file.change == MAPPED_FILE_ANY))
@@ -492,7 +489,8 @@ static void put_written(struct replay_log *l, struct task *task, uint64_t result
 				    &change);
 	else if (l->file.change == MAPPED_FILE_PART)
 		mapped_file_call_exit(&l->file, task->host_tid, &task->syscall, result, &sink);
-	if (l->compares == MEMORY_COPY_ALL)
+	/* Memory that the call makes the stack grow into is in no copy, but in the ranges. */
+	if (l->compares == MEMORY_COPY_ALL && !l->may_break_off)
 		return;
 	syscall_ranges_exit(result, &memory, &l->ranges);
 	for (size_t i = 0; i < l->ranges.count; i++)
@@ -586,12 +584,24 @@ static uint64_t may_map_twice(const struct task *task, const struct tracee_sysca
 	return syscall_is(call, SYS_shmat); /* the mapping that it begins */
 }
 
+/* Whether there is memory at address 0 since the call. Calls whose argument is NULL write nothing,
+ * says every row. */
+static bool maps_null(const struct tracee_syscall *call, uint64_t result)
+{
+	return !result && (syscall_is(call, SYS_mmap) || syscall_is(call, SYS_mremap) ||
+			   syscall_is(call, SYS_shmat));
+}
+
 /* True: the log has ended. */
-static bool end_if_twice(struct replay_log *l, const struct task *task,
-			 const struct tracee_syscall *call, uint64_t result)
+static bool end_if_unloggable(struct replay_log *l, const struct task *task,
+			      const struct tracee_syscall *call, uint64_t result)
 {
 	uint64_t start, n = may_map_twice(task, call, result, &start);
 
+	if (maps_null(call, result)) {
+		replay_log_end(l, "the program maps memory at address 0");
+		return true;
+	}
 	if (!n || !pages_are_mapped_twice(task->host_tid, start, start + n))
 		return false;
 	replay_log_end(l, "the program maps memory at two places, to write to it");
@@ -629,11 +639,11 @@ void replay_log_syscall_exit(struct replay_log *l, struct task *task, const stru
 		replay_log_end(l, "32-bit code changes mappings by old_mmap or ipc");
 		return;
 	}
-	if (end_if_twice(l, task, &task->syscall, result))
+	if (end_if_unloggable(l, task, &task->syscall, result))
 		return;
-	if (l->detached.end && !call_has_failed(result))
-		put_shape_and_guards(l, task->host_tid, &l->detached);
 	put_shapes(l, task, &task->syscall, result);
+	if (!changed_mappings_tell(task->host_tid, &l->detaching, put_shape_and_guards, l))
+		replay_log_end(l, "what a call did to mappings cannot be read");
 	put_written(l, task, result);
 	stack_limit_call(&l->stack, task->host_tid, &task->syscall, &l->outputs.sink);
 	told = log_outputs_put(&l->outputs, task->host_tid, &task->syscall, result);
@@ -656,7 +666,7 @@ static uint64_t put_effects_of_made(struct replay_log *l, const struct task *tas
 
 	memcpy(made.args, call->args, sizeof made.args);
 	if (!facts || facts->changes & SYSCALL_CHANGES_MAPS) {
-		if (end_if_twice(l, task, &made, call->result))
+		if (end_if_unloggable(l, task, &made, call->result))
 			return 0;
 		put_shapes(l, task, &made, call->result);
 	}
@@ -698,6 +708,28 @@ void replay_log_flush(struct replay_log *l)
 
 /* ---- Signals ---- */
 
+/* Logs the pages of [start, start + FRAME_MOST) that can be read. */
+static void put_frame(struct replay_log *l, const struct task *task, uint64_t start)
+{
+	for (uint64_t at = 0; at < FRAME_MOST; at += BT_PAGE) {
+		uint8_t bytes[BT_PAGE];
+		size_t n = tracee_read(task->host_tid, start + at, bytes, sizeof bytes);
+
+		if (n)
+			put_data(l, start + at, bytes, n);
+	}
+}
+
+/* A handler's frame had no room on the stack, and SIGSEGV has come in the handler's place. The
+ * kernel has written some of the frame (setup_rt_frame(), Linux arch/x86/kernel/signal.c), and has
+ * given the call that the first signal interrupted the result that its handler would have found. */
+static void put_failed_frame(struct replay_log *l, const struct task *task)
+{
+	put_frame(l, task, (task->regs.rsp - FRAME_MOST) & ~(uint64_t)(BT_PAGE - 1));
+	put_frame(l, task, task->regs.rsp & ~(uint64_t)(BT_PAGE - 1));
+	put_state(l, task, false);
+}
+
 void replay_log_signal(struct replay_log *l, const struct task *task,
 		       const struct arrived_signal *signal, uint64_t seq)
 {
@@ -713,8 +745,12 @@ void replay_log_signal(struct replay_log *l, const struct task *task,
 	rec.regs.orig_rax = UINT64_MAX; /* it tells of a call that is over */
 	if (tracee_may_be_dispatched(signal->info))
 		rec.from = task->signal_from ? task->signal_from : rec.point.rip;
-	if (is_logged(l, task))
-		write_record(l, BT_RECORD_LOG_SIGNAL, &rec);
+	if (!is_logged(l, task))
+		return;
+	if (l->enters_handler && rec.signo == SIGSEGV)
+		put_failed_frame(l, task);
+	l->enters_handler = signal->action == BT_ACTION_HANDLER;
+	write_record(l, BT_RECORD_LOG_SIGNAL, &rec);
 }
 
 void replay_log_handler(struct replay_log *l, const struct task *task, uint64_t seq)
@@ -724,15 +760,10 @@ void replay_log_handler(struct replay_log *l, const struct task *task, uint64_t 
 
 	if (!is_logged(l, task))
 		return;
+	l->enters_handler = false;
 	/* The kernel writes it upwards from rsp. Memory behind the frame has not changed, and
 	 * logging it does no harm. */
-	for (uint64_t at = 0; at < FRAME_MOST; at += BT_PAGE) {
-		uint8_t bytes[BT_PAGE];
-		size_t n = tracee_read(task->host_tid, task->regs.rsp + at, bytes, sizeof bytes);
-
-		if (n)
-			put_data(l, task->regs.rsp + at, bytes, n);
-	}
+	put_frame(l, task, task->regs.rsp);
 	put_state(l, task, true);
 	write_record(l, BT_RECORD_LOG_HANDLER, &rec);
 }

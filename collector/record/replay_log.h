@@ -9,6 +9,7 @@
 #ifndef BT_REPLAY_LOG_H
 #define BT_REPLAY_LOG_H
 
+#include "collector/record/changed_mappings.h"
 #include "collector/record/guarded_pages.h"
 #include "collector/record/log_content.h"
 #include "collector/record/log_outputs.h"
@@ -30,18 +31,21 @@ struct replay_log {
 	const char *end; /* why it has ended before the program; NULL: it has not */
 	uint32_t unit, task;
 	bool reads_run;      /* readable pages may be executed, too (personality(2)) */
-	uint64_t heap_end;   /* the last result of brk, 0: none yet */
+	uint64_t heap_end;   /* the last result of brk; where the heap begins; 0: not known */
 	struct bt_regs regs; /* at the entry of the task's call */
 	struct bt_point at;  /* there */
 	bool in_call;
-	bool executes; /* another program: by this call */
+	bool enters_handler; /* a signal has come that has one, and nothing since */
+	bool executes;       /* another program: by this call */
 	struct bt_record_log_call execution;
-	struct guarded_pages guards;  /* of the program */
-	struct stack_limit stack;     /* of the program */
-	struct log_shape detached;    /* the mapping that a shmdt removes; end 0: it is no shmdt */
+	struct guarded_pages guards; /* of the program */
+	struct stack_limit stack;    /* of the program */
+	struct map_part
+		detaching; /* the addresses in which a shmdt removes; length 0: it does not */
 	struct syscall_ranges ranges; /* ranges that the call may write; in room */
 	struct syscall_range *room;   /* of SYSCALL_RANGES_ENOUGH; owned */
 	struct mapped_file_call file; /* the call's change of mapped files */
+	bool may_break_off;           /* the call, in the midst of memory that it cannot write */
 	enum memory_copy_of compares; /* memory to compare, if no row tells the outputs */
 	struct memory_copy before;    /* its bytes at the entry */
 	struct log_content content;   /* of mappings */

@@ -237,14 +237,45 @@ bool host_change(const struct bt_record_log_shape *s, struct bt_logged_change *c
 	return !s->grows && !(s->prot & PROT_EXEC) && call_of(s, change);
 }
 
+static enum host_result move_range(pid_t tid, uint64_t from, uint64_t end, uint64_t to)
+{
+	const uint64_t args[6] = {from, end - from, end - from, MREMAP_MAYMOVE | MREMAP_FIXED, to};
+
+	return result_of(make_call(tid, SYS_mremap, args), to);
+}
+
+/* By a call for each mapping. */
+static enum host_result move_mappings(pid_t tid, uint64_t from, uint64_t end, uint64_t to)
+{
+	enum host_result result = HOST_REFUSES;
+	struct mapping_list all = {0};
+
+	if (!mappings_read(tid, &all))
+		return HOST_REFUSES;
+	for (size_t i = mappings_behind(&all, from); i < all.count && all.maps[i].start < end;
+	     i++) {
+		const struct mapping *m = &all.maps[i];
+		const uint64_t start = m->start > from ? m->start : from;
+
+		result = move_range(tid, start, m->end < end ? m->end : end, to + (start - from));
+		if (result != HOST_DONE)
+			break;
+	}
+	mappings_release(&all);
+	return result;
+}
+
+/* What was one mapping in the recording may be several here, of memory that was moved and then
+ * grew, say. Before Linux 6.17 mremap(2) fails for these (EFAULT). */
 static enum host_result move_pages(pid_t tid, const struct bt_record_log_shape *s)
 {
-	const uint64_t len = s->end - s->start;
-	const uint64_t args[6] = {s->from, len, len, MREMAP_MAYMOVE | MREMAP_FIXED, s->start};
+	const uint64_t end = s->from + (s->end - s->start);
+	enum host_result result;
 
-	return is_programs(s->start, s->end) && is_programs(s->from, s->from + len)
-		       ? result_of(make_call(tid, SYS_mremap, args), s->start)
-		       : HOST_REFUSES;
+	if (!is_programs(s->start, s->end) || !is_programs(s->from, end))
+		return HOST_REFUSES;
+	result = move_range(tid, s->from, end, s->start);
+	return result == HOST_REFUSES ? move_mappings(tid, s->from, end, s->start) : result;
 }
 
 /* The kernel lets a mapping grow up to RLIMIT_STACK (getrlimit(2)): an access below that faults. */

@@ -14,6 +14,7 @@
 #include "collector/replay/outcome.h"
 #include "collector/replay/silent_observer.h"
 #include "collector/replay/told_output.h"
+#include "collector/replay/unheard_events.h"
 #include "collector/tracee/tracee.h"
 #include "format/log_values.h"
 #include "syscalls/syscall_names.h"
@@ -196,19 +197,41 @@ static void replay_note_end(struct replaying *r, struct supervisor *sup, struct 
 	outcome_finish(r, task);
 }
 
+/* Goes on behind a signal that is the present event. False: the replay ends there. */
+static bool pass_signal(struct replaying *r, struct supervisor *sup, struct task *task)
+{
+	r->delivers = true;
+	replay_advance(r, sup, task);
+	r->delivers = false;
+	return !r->done;
+}
+
+/* Whether the present event is the SIGSEGV that comes in the place of a handler whose frame has no
+ * room on the stack. */
+static bool comes_for_frame(const struct replaying *r)
+{
+	const struct bt_record *event = &r->log.now.event;
+
+	return event->kind == BT_RECORD_LOG_SIGNAL && event->u.log_signal.signo == SIGSEGV;
+}
+
 /* The present event is a signal that the task has come to. If a handler was entered, the task
  * stands at its first instruction behind this. */
 static void replay_deliver_signal(struct replaying *r, struct supervisor *sup, struct task *task)
 {
-	struct bt_branch entry = {
-		.kind = BT_BRANCH_ASYNC, .flags = BT_BRANCH_TAKEN, .from = task->regs.rip};
-	bool handled = r->log.now.event.u.log_signal.action == BT_ACTION_HANDLER;
+	struct bt_branch entry = {.kind = BT_BRANCH_ASYNC, .flags = BT_BRANCH_TAKEN};
+	bool handled;
 
-	r->delivers = true;
-	replay_advance(r, sup, task);
-	r->delivers = false;
-	if (r->done)
-		return;
+	do {
+		handled = r->log.now.event.u.log_signal.action == BT_ACTION_HANDLER;
+		if (!pass_signal(r, sup, task))
+			return;
+		if (handled && comes_for_frame(r) &&
+		    !(effects_apply(r, task) && serve_destinations(r, sup, task, true) &&
+		      outcome_compare(r, task, "its point")))
+			return;
+	} while (handled && comes_for_frame(r));
+	entry.from = task->regs.rip;
 	/* SIGKILL may come before a handler is entered, or before the recorder hears of that. */
 	if (r->log.now.event.kind == BT_RECORD_LOG_EXIT &&
 	    (!handled || r->log.now.event.u.log_exit.kind == BT_EXIT_SIGNAL)) {
@@ -233,13 +256,6 @@ static void replay_deliver_signal(struct replaying *r, struct supervisor *sup, s
 }
 
 /* ---- Operations ---- */
-
-static void on_task(struct session *session, struct supervisor *sup, struct task *task)
-{
-	(void)session;
-	(void)sup;
-	(void)task;
-}
 
 /* The host's own program has been executed, and goes before its first instruction. */
 static void on_program(struct session *session, struct supervisor *sup, struct task *task)
@@ -517,35 +533,6 @@ static bool answers_signal(struct session *session, struct supervisor *sup, stru
 	return true;
 }
 
-static void on_signal(struct session *session, struct supervisor *sup, struct task *task,
-		      const struct arrived_signal *signal)
-{
-	(void)session;
-	(void)sup;
-	(void)task;
-	(void)signal;
-}
-
-static void on_switch(struct session *session, struct supervisor *sup, const struct unit *unit,
-		      uint32_t from, uint32_t to, const struct bt_point *point)
-{
-	(void)session;
-	(void)sup;
-	(void)unit;
-	(void)from;
-	(void)to;
-	(void)point;
-}
-
-static void on_request(struct session *session, struct supervisor *sup, struct task *task,
-		       const char *label)
-{
-	(void)session;
-	(void)sup;
-	(void)task;
-	(void)label;
-}
-
 static void on_exit_of_task(struct session *session, struct supervisor *sup, struct task *task,
 			    const struct task_end *end)
 {
@@ -585,12 +572,6 @@ static void on_detach(struct session *session, struct supervisor *sup, struct ta
 	outcome_fail(replaying_of(session), task, BT_E_IO, reason);
 }
 
-static void on_tick(struct session *session, struct supervisor *sup)
-{
-	(void)session;
-	(void)sup;
-}
-
 /* ---- Begin and end ---- */
 
 int replaying_init(struct replaying *r, const struct trace *t,
@@ -600,11 +581,11 @@ int replaying_init(struct replaying *r, const struct trace *t,
 		.on_new_process = kept_parts_new_process,
 		.on_forget_process = kept_parts_forget_process,
 		.on_new = kept_parts_new,
-		.on_start = on_task,
-		.on_exec = on_task,
+		.on_start = unheard_task,
+		.on_exec = unheard_task,
 		.on_program = on_program,
 		.on_stop = on_stop,
-		.on_slice = on_task,
+		.on_slice = unheard_task,
 		.on_stop_point = on_stop_point,
 		.on_instruction = on_instruction,
 		.on_syscall_enter = on_syscall_enter,
@@ -612,15 +593,15 @@ int replaying_init(struct replaying *r, const struct trace *t,
 		.calls_ahead = calls_ahead,
 		.on_calls_answered = on_calls_answered,
 		.on_syscall_exit = on_syscall_exit,
-		.on_request = on_request,
-		.on_signal = on_signal,
+		.on_request = unheard_request,
+		.on_signal = unheard_signal,
 		.answers_signal = answers_signal,
-		.on_handler = on_task,
-		.on_switch = on_switch,
+		.on_handler = unheard_task,
+		.on_switch = unheard_switch,
 		.on_exit = on_exit_of_task,
 		.on_detach = on_detach,
 		.on_forget = kept_parts_forget,
-		.on_tick = on_tick,
+		.on_tick = unheard_tick,
 	};
 	int rc;
 

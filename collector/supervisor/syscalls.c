@@ -35,8 +35,14 @@
 #include "lib/array_size.h"
 #include "lib/page.h"
 
+#ifndef MAP_DROPPABLE
+#define MAP_DROPPABLE 0x08 /* linux/mman.h since Linux 6.11 */
+#endif
+
 enum {
 	ENABLE_SHADOW_STACK = 0x5001, /* ARCH_SHSTK_ENABLE of arch_prctl(2), Linux 6.6 */
+	MAP_VDSO_FIRST = 0x2001,      /* ARCH_MAP_VDSO_X32, asm/prctl.h */
+	MAP_VDSO_LAST = 0x2003,       /* ARCH_MAP_VDSO_64 */
 };
 
 static bool is_syscall(const struct task *task, long nr) { return syscall_is(&task->syscall, nr); }
@@ -107,17 +113,44 @@ static bool is_unloggable(const struct supervisor *sup, const struct task *task)
 	return false;
 }
 
-/* Refuses system calls that must not be made. */
+/* Whether it maps pages that the kernel may take at any moment: they are zero then. No log of calls
+ * can say when. Programs do without, as before Linux 6.11. */
+static bool is_droppable(const struct supervisor *sup, const struct task *task)
+{
+	return sup->options.logged && is_syscall(task, SYS_mmap) &&
+	       (task->syscall.args[3] & MAP_TYPE) == MAP_DROPPABLE;
+}
+
+/* Whether it maps the kernel's own code and data again (ARCH_MAP_VDSO_64 and its like), which
+ * change by themselves. Programs do without, as where the kernel is built without
+ * CONFIG_CHECKPOINT_RESTORE. */
+static bool maps_vdso(const struct supervisor *sup, const struct task *task)
+{
+	const uint32_t operation = (uint32_t)task->syscall.args[0];
+
+	return sup->options.logged && is_syscall(task, SYS_arch_prctl) &&
+	       operation >= MAP_VDSO_FIRST && operation <= MAP_VDSO_LAST;
+}
+
+/* The error with which a system call ends that must not be made; 0: it is made. */
+static int refusal_of(const struct supervisor *sup, const struct task *task)
+{
+	return is_shadow_stack(task)                             ? EOPNOTSUPP
+	       : is_rseq(sup, task) || is_unloggable(sup, task)  ? ENOSYS
+	       : is_droppable(sup, task) || maps_vdso(sup, task) ? EINVAL
+								 : 0;
+}
+
 static void refuse_syscall(struct supervisor *sup, struct task *task)
 {
-	bool shadow = is_shadow_stack(task);
+	int error = sup->backend.ops->native ? 0 : refusal_of(sup, task);
 
-	if (sup->backend.ops->native || !(shadow || is_rseq(sup, task) || is_unloggable(sup, task)))
+	if (!error)
 		return;
 	task->regs.orig_rax = UINT64_MAX; /* none: rax stays as it is */
-	task->regs.rax = (uint64_t)(shadow ? -EOPNOTSUPP : -ENOSYS);
+	task->regs.rax = (uint64_t)-error;
 	tracee_set_regs(task->host_tid, &task->regs);
-	if (shadow)
+	if (error == EOPNOTSUPP)
 		supervisor_note(sup, task,
 				"the program asked for a shadow stack (CET): it runs without");
 }

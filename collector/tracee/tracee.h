@@ -269,6 +269,9 @@ enum { TRACEE_LINE = 512 };
  * when there is none. Works on running tasks too. */
 bool tracee_file_line(pid_t tid, const char *name, const char *key, char rest[TRACEE_LINE]);
 
+/* Where the heap begins, which is its end before the program's first brk(2); 0: it is not known. */
+uint64_t tracee_heap_start(pid_t tid);
+
 /* Where a descriptor stands, and how it was opened (proc(5), /proc/PID/fdinfo): O_* of open(2).
  * False when there is none. */
 bool tracee_descriptor(pid_t tid, int fd, uint64_t *position, unsigned long *flags);

@@ -75,6 +75,22 @@ bool tracee_file_line(pid_t tid, const char *name, const char *key, char rest[TR
 	return found;
 }
 
+uint64_t tracee_heap_start(pid_t tid)
+{
+	enum { START_BRK = 47, STATE = 3 }; /* fields, proc_pid_stat(5) */
+	FILE *f = tracee_open_file(tid, "stat");
+	char line[1024], *field = NULL;
+
+	if (f && fgets(line, sizeof line, f)) {
+		field = strrchr(line, ')'); /* the name may have blanks */
+		for (int i = STATE - 1; field && i < START_BRK; i++)
+			field = strchr(field + 1, ' ');
+	}
+	if (f)
+		fclose(f);
+	return field ? strtoull(field, NULL, 10) : 0;
+}
+
 bool tracee_descriptor(pid_t tid, int fd, uint64_t *position, unsigned long *flags)
 {
 	char name[32], position_text[TRACEE_LINE], flags_text[TRACEE_LINE];

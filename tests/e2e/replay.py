@@ -68,6 +68,19 @@ def of_debian():
     check(tried >= 8, "only %d of these programs are here" % tried)
 
 
+@case("all memory that a program has at its end is what it had in the recording, with signals, too")
+def sums():
+    library = build("sums_memory.c", "-shared", "-fPIC", "-O1", name="libsums_memory.so")
+    for argv in (["ls", "-la", "/usr"], ["sqlite3", ":memory:", "select random()"], ["/usr/bin/python3", "-c", "print(sum(range(1000)))"],
+                 ["gzip", "-c", "/etc/services"]):
+        if not shutil.which(argv[0]):
+            continue
+        for alarms in [], ["ALARMS=3000"]:
+            result = recorded(["env", "LD_PRELOAD=" + library, *alarms, *argv])
+            check(result.out.count(b"rw-p sum ") > 5, "sums: %r" % result.out[-300:])
+            same(result)
+
+
 @case("what the kernel copies from a file to standard output, past the program")
 def copied():
     trace, out = fresh("trace"), os.path.join(TMP, "copied")
@@ -286,6 +299,41 @@ def written_file():
     result = recorded([source + ".bin", source + ".file"])
     equal(result.out, b"into the file, 7\n", "output")
     same(result)
+
+
+@case("where a program maps memory at address 0 the log ends, and the replay says so")
+def at_null():
+    program = build("maps_null.c", *STATIC)
+    alone = native([program])
+    if alone.status:
+        raise Skip("nothing can be mapped there: vm.mmap_min_addr")
+    result = recorded([program])
+    equal(result.out, alone.out, "what it prints")
+    again = replayed(result.trace)
+    equal((again.status, again.out), (0, alone.out[:alone.out.index(b"mapped")]), "status and output of the replay")
+    check(b"maps memory at address 0" in again.err, again.err)
+
+
+@case("a program moves the end of its heap without having asked for it")
+def first_break():
+    program = build("first_break.S", *BARE)
+    def fixed():
+        ctypes.CDLL(None).personality(0x40000) # ADDR_NO_RANDOMIZE
+    equal(native([program], setup=fixed).status, 0, "status without a recording")
+    for argv, setup in ([program], fixed), (["setarch", "-R", program], None):
+        result = record(argv, ["--replayable", "--quiet"], setup=setup)
+        equal((result.status, result.out), (0, b"h\n"), "end and output of the program")
+        same(result)
+
+
+@case("what calls write past what their result or their length says: parts of calls that break off, and of structures with counts of their own")
+def written_past():
+    program = build("written_past.c", *STATIC, "-O1")
+    alone, result = native([program]), recorded([program])
+    equal(result.out, alone.out, "what it prints")
+    check(b"recvmmsg: 1," in result.out and b"read: 4096," in result.out, result.out)
+    same(result)
+    same(recorded([program], "--backend", "step"))
 
 
 @case("a file that is mapped again over itself: the same bytes are not logged again, others are")
@@ -764,6 +812,26 @@ def odd_mapping(what):
         result = recorded(odd_argv(what), "--backend", backend)
         equal(result.out, alone.out, "what it prints")
         same(result)
+
+
+@case("a write to the program's own memory through another mount of procfs")
+def other_proc():
+    argv = [build("other_proc.c", *STATIC), fresh_dir("proc")]
+    alone = native(argv)
+    if alone.status == 77:
+        raise Skip("procfs cannot be mounted here")
+    equal(alone.out, b"4 bytes: he\n", "what it prints")
+    result = recorded(argv)
+    equal(result.out, alone.out, "what it prints")
+    same(result)
+
+
+@case("shared memory that is detached when its mapping is in parts")
+def detached_parts():
+    program = build("detached_parts.c", *STATIC, "-O1")
+    alone, result = native([program]), recorded([program])
+    equal((result.out, alone.out.count(b"9")), (alone.out, 4), "what it prints")
+    same(result)
 
 
 @case("a mapping that is moved and stays (MREMAP_DONTUNMAP)")
@@ -1281,10 +1349,10 @@ def cut_off():
     check(b"cut off" in again.err, again.err)
 
 
-@case("calls through which memory is written later are refused with ENOSYS")
+@case("calls through which memory is written later are refused with ENOSYS, and so are pages that the kernel may drop or change, with EINVAL")
 def rings():
     program = build("rings.c")
-    refused = b"io_setup refused\nio_uring_setup refused\nuserfaultfd refused\n"
+    refused = b"io_setup refused\nio_uring_setup refused\nuserfaultfd refused\ndroppable refused\nvdso refused\n"
     result = recorded([program])
     equal(result.out, refused, "what the program was told")
     same(result)

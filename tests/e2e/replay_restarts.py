@@ -125,4 +125,25 @@ for each in ("write", "send", "copy", "recv"):
     add_cut(each, each + ", an ignored one and one with a handler", [signal.SIGWINCH, signal.SIGUSR1, signal.SIGURG])
 add_cut("write", "write, stepped", [signal.SIGWINCH, signal.SIGUSR1, signal.SIGURG], "--backend", "step")
 
+
+def same_by(how, program, status, backend, by):
+    result = recorded([program, *how.split()], "--backend", backend, status=status)
+    again = replayed(result.trace, "-q", "--backend", by)
+    equal((again.status, again.err, again.out), (0, result.err, result.out), "the replay of %s, %s by %s" % (how, backend, by))
+
+
+@case("handlers whose frame has no room on the stack: SIGSEGV comes in their place, with what was written of the frame")
+def failed_frames():
+    program = build("failed_frame.c", *STATIC, "-O1")
+    killed, handled = -signal.SIGSEGV, 4
+    for how, status in (("deep 0", killed), ("sent 600", killed), ("sent 600 x", handled), ("sent 3000 x", handled), ("waits 3000 x", handled),
+                        ("again 1200 x", handled)):
+        expected = native([program, *how.split()])
+        equal(expected.status, status, "end of the program, " + how)
+        same_by(how, program, status, "engine", "engine")
+        if how == "sent 3000 x":
+            same_by(how, program, status, "engine", "step")
+            same_by(how, program, status, "step", "engine")
+
+
 main()

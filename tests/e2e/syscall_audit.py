@@ -41,7 +41,7 @@ UNTRIED = {
     r"syslog\(SYSLOG_ACTION_READ(_CLEAR)?\)": "it takes the kernel's messages from others",
 }
 # How rows say that the kernel writes; their other words are about arguments.
-OUTPUT = re.compile(r"\b(FIXED|EVER|INTERRUPTED|BY_ARG|EVER_BY_ARG|RESULT|LENGTH|IOVECS|OPERATION|FUNCTION)\b")
+OUTPUT = re.compile(r"\b(FIXED|EVER|INTERRUPTED|BY_ARG|EVER_BY_ARG|RESULT|ENTRIES|LENGTH|IOVECS|OPERATION|FUNCTION)\b")
 made, failed = set(), set()
 
 

@@ -594,7 +594,7 @@ static void sockets(void)
 	KEEP(SYS_getpeername, client, L(out[0]), L(length));
 	for (int level = 0; level < 7; level += level ? 5 : 1)
 		for (int option = 1; option < 75; option++) {
-			if (level == 6 && option == 35)
+			if (level == 6 && (option == 35 || option == 41)) /* TCP_ZEROCOPY_RECEIVE, TCP_AO_GET_KEYS */
 				continue;
 			memset(out, 0, sizeof out);
 			*length = option % 2 ? 64 : 4;
@@ -704,6 +704,37 @@ static void requests_that_point(void)
 	CALL(SYS_ioctl, open("/dev/vsock", O_RDONLY), 0x7b9, L(out[0]));
 }
 
+/* Futexes whose node the kernel fills in (FUTEX2_NUMA, Linux 6.16). */
+static void make_node_calls(uint32_t *word)
+{
+	enum { FLAGS = 0x2 | 0x4 | 0x80 }; /* FUTEX2_SIZE_U32, FUTEX2_NUMA, FUTEX2_PRIVATE */
+	const struct {
+		uint64_t value;
+		uint32_t *futex;
+		uint32_t flags, reserved;
+	} waited[] = {{5, word, FLAGS, 0}, {5, word + 2, FLAGS, 0}};
+	static const struct timespec soon = {.tv_nsec = 1000};
+
+	for (int nr = 0; nr < 4; nr++) {
+		word[0] = word[2] = 0;
+		word[1] = word[3] = UINT32_MAX;
+		switch (nr) {
+		case 0:
+			KEEP(454, L(word), UINT32_MAX, 1, FLAGS); /* futex_wake */
+			break;
+		case 1:
+			KEEP(455, L(word), 1, UINT32_MAX, FLAGS, L(&soon), 1); /* futex_wait */
+			break;
+		case 2:
+			KEEP(456, L(waited), 0, 1, 0); /* futex_requeue */
+			break;
+		default:
+			KEEP(449, L(waited), 2, 0, L(&soon), 1); /* futex_waitv */
+		}
+	}
+	word[0] = 0;
+}
+
 static void futexes_and_aio(void)
 {
 	uint32_t *word = (uint32_t *)(void *)out[0];
@@ -722,6 +753,7 @@ static void futexes_and_aio(void)
 	KEEP(SYS_futex, L(word), 13, 0, 0);
 	KEEP(SYS_futex, L(word), 5, 1, 1, L(word + 1), 0x01000001); /* FUTEX_WAKE_OP: adds 1 */
 	KEEP(SYS_futex, L(word), 0, 5, 0);
+	make_node_calls(word);
 	CALL(SYS_io_setup, 4, L(out[0]));
 	memset(out, 0, sizeof out);
 	if (!KEEP(SYS_io_setup, 4, L(out[0]))) {

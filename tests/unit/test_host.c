@@ -7,9 +7,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
+#include <linux/seccomp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -125,8 +127,25 @@ static void of_calls_with_flags_only_what_the_replay_needs_passes(void **state)
 
 /* ---- A process ---- */
 
+/* A filter that fails mremap(2) of more than a page with EFAULT. */
+static void move_single_pages(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mremap, 0, 2),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[1])),
+		BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, BT_PAGE, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EFAULT),
+	};
+	const struct sock_fprog filter = {ARRAY_SIZE(code), code};
+
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
+}
+
 /* One that stands before its program's first instruction. */
-static pid_t new_program(void)
+static pid_t new_program(void (*prepare)(void))
 {
 	int status;
 	pid_t pid = fork();
@@ -134,6 +153,8 @@ static pid_t new_program(void)
 	assert_true(pid >= 0);
 	if (!pid) {
 		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+		if (prepare)
+			prepare();
 		execl("/bin/true", "true", NULL);
 		_exit(127);
 	}
@@ -146,13 +167,13 @@ static pid_t new_program(void)
 }
 
 /* One that is a host, with a page of code at which it stands. */
-static pid_t new_host(const void *code, size_t size)
+static pid_t new_prepared_host(void (*prepare)(void), const void *code, size_t size)
 {
 	const struct bt_record_log_shape page = {.what = BT_SHAPE_MAP,
 						 .start = CODE_PAGE,
 						 .end = CODE_PAGE + BT_PAGE,
 						 .prot = PROT_READ | PROT_EXEC};
-	pid_t pid = new_program();
+	pid_t pid = new_program(prepare);
 	struct bt_regs regs;
 	struct bt_error err;
 
@@ -165,6 +186,8 @@ static pid_t new_host(const void *code, size_t size)
 	assert_int_equal(tracee_set_regs(pid, &regs), 0);
 	return pid;
 }
+
+static pid_t new_host(const void *code, size_t size) { return new_prepared_host(NULL, code, size); }
 
 static void end(pid_t pid)
 {
@@ -284,6 +307,37 @@ static void it_has_nothing_and_may_have_little(void **state)
 	end(pid);
 }
 
+/* As before Linux 6.17, where mremap(2) does not move several mappings at once. */
+static void what_was_moved_and_grew_is_moved_again(void **state)
+{
+	enum { FIRST = 0x20000000, SECOND = 0x30000000, THIRD = 0x40000000 };
+	const struct bt_record_log_shape shapes[] = {
+		{.what = BT_SHAPE_MAP, .start = FIRST, .end = FIRST + BT_PAGE, .prot = 3},
+		{.what = BT_SHAPE_MOVE, .start = SECOND, .end = SECOND + BT_PAGE, .from = FIRST},
+		{.what = BT_SHAPE_MAP,
+		 .start = SECOND + BT_PAGE,
+		 .end = SECOND + 2 * BT_PAGE,
+		 .prot = 3},
+		{.what = BT_SHAPE_MOVE, .start = THIRD, .end = THIRD + 2 * BT_PAGE, .from = SECOND},
+	};
+	const uint8_t text[] = "moved";
+	uint8_t there[sizeof text];
+	pid_t pid = new_prepared_host(move_single_pages, a_call, sizeof a_call);
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(shapes); i++) {
+		assert_int_equal(host_shape(pid, &shapes[i]), HOST_DONE);
+		if (!i)
+			assert_true(host_write(pid, FIRST, slice_of(text, sizeof text)));
+	}
+	assert_int_equal(tracee_read(pid, THIRD, there, sizeof there), sizeof there);
+	assert_memory_equal(there, text, sizeof text);
+	assert_int_equal(tracee_read(pid, THIRD + BT_PAGE, there, 1), 1);
+	assert_int_equal(tracee_read(pid, SECOND, there, 1), 0);
+	assert_int_equal(tracee_read(pid, SECOND + BT_PAGE, there, 1), 0);
+	end(pid);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -293,6 +347,7 @@ int main(void)
 		cmocka_unit_test(a_32_bit_call_but_the_end_kills_it),
 		cmocka_unit_test(a_call_that_the_tracer_cancels_does_no_harm),
 		cmocka_unit_test(it_has_nothing_and_may_have_little),
+		cmocka_unit_test(what_was_moved_and_grew_is_moved_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

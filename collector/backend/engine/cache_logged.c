@@ -12,6 +12,7 @@
 #include "collector/tracee/tracee.h"
 #include "lib/call_result.h"
 #include "lib/page.h"
+#include "syscalls/syscall_ranges.h"
 
 /* Bytes of the log that the stretch has, as far as the program has left sense there. */
 static size_t logged_bytes(const struct stretch *s)
@@ -33,14 +34,15 @@ bool cache_logged_begin(const struct task *task, struct engine_space *es, const 
 static uint64_t bytes_written(const struct logged_piece *p, const struct logged_note *note,
 			      uint64_t result)
 {
-	uint64_t most = p->by ? note->args[p->by - 1] * p->unit : p->unit;
+	uint64_t most = p->by ? note->args[p->by - 1] * p->unit : p->unit,
+		 more = p->flags & LOGGED_MORE ? SYSCALL_ENTRY_MOST : 0;
 	bool partial = result == (uint64_t)-EFAULT || result == (uint64_t)-EIO ||
 		       result == (uint64_t)-EBADMSG;
 
 	if (call_has_failed(result))
 		return partial || p->flags & LOGGED_EVER ? most : 0;
-	return p->flags & LOGGED_CUT && result <= LOG_OF_CALL && result * p->unit < most
-		       ? result * p->unit
+	return p->flags & LOGGED_CUT && result <= LOG_OF_CALL && result * p->unit + more < most
+		       ? result * p->unit + more
 		       : most;
 }
 

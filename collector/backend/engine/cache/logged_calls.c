@@ -98,7 +98,8 @@ struct logged_row logged_call_row(uint64_t nr)
 			.arg = (uint8_t)(outputs[i].argument + 1),
 			.by = outputs[i].is_counted ? (uint8_t)(outputs[i].by + 1) : 0,
 			.flags = (uint8_t)((outputs[i].is_cut ? LOGGED_CUT : 0) |
-					   (outputs[i].is_ever ? LOGGED_EVER : 0)),
+					   (outputs[i].is_ever ? LOGGED_EVER : 0) |
+					   (outputs[i].has_more ? LOGGED_MORE : 0)),
 			.unit = outputs[i].unit};
 	return row;
 }

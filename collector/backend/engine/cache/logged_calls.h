@@ -14,6 +14,8 @@ uint32_t logged_call_policy(uint64_t nr);
 enum {
 	LOGGED_CUT = 1 << 0,  /* the piece is cut to the result times unit */
 	LOGGED_EVER = 1 << 1, /* the piece is also written if the call fails */
+	LOGGED_MORE =
+		1 << 2, /* SYSCALL_ENTRY_MOST bytes more than the result says may be written */
 };
 
 /* The pieces of an answer (layout.h): the memory that the kernel writes, and at last the output for

@@ -12,6 +12,7 @@
 #include "collector/backend/engine/cache/logged_calls.h"
 #include "collector/backend/engine/cache/routines_private.h"
 #include "collector/backend/engine/cache/syscall_policy.h"
+#include "syscalls/syscall_ranges.h"
 
 enum {
 	ROW_BITS = 4, /* of the size of a row */
@@ -217,7 +218,7 @@ static void emit_piece(struct code_cache *c, struct emitter *e, const struct log
 	static const uint8_t partial[] = {EFAULT, EIO, EBADMSG};
 	const uint32_t length = AT_LOG + LOGGED_LENGTHS + 4 * piece;
 	struct forward have = {.count = 0}, nothing = {.count = 0};
-	size_t failed, next;
+	size_t failed, next, no_more;
 
 	emit_load(e, X86_RCX, CTX_SYSCALL_NEXT);
 	EMIT(e, 0x65, 0x8b, 0x91); /* mov edx, gs:[rcx+length] */
@@ -243,6 +244,13 @@ static void emit_piece(struct code_cache *c, struct emitter *e, const struct log
 	emit_jump_if(e, &have, CC_A);
 	EMIT(e, 0x65, 0x0f, 0xaf, 0x87); /* imul eax, gs:[rdi+unit] */
 	emit_u32(e, field(t, piece, offsetof(struct logged_piece, unit)));
+	EMIT(e, 0x65, 0xf6, 0x87); /* test byte gs:[rdi+flags], more */
+	emit_u32(e, field(t, piece, offsetof(struct logged_piece, flags)));
+	emit_u8(e, LOGGED_MORE);
+	no_more = emit_jcc(e, CC_E);
+	EMIT(e, 0x05); /* add eax, entry */
+	emit_u32(e, SYSCALL_ENTRY_MOST);
+	emit_patch(e, no_more, e->base + e->len);
 	EMIT(e, 0x39, 0xd0, 0x0f, 0x42, 0xd0); /* cmp eax, edx; cmovb edx, eax */
 	have.sites[have.count++] = emit_jump(e);
 	emit_patch(e, failed, e->base + e->len);
