@@ -100,7 +100,8 @@ static void look_at_calls(struct log_reader *l)
 		const struct bt_record_log_shape *shape = log_reader_shape(l, i);
 
 		MUST(!shape || shape->end);
-		MUST(calls[i].arg_count <= BT_SYSCALL_ARGS && calls[i].data_count <= BT_LOGGED_DATA);
+		MUST(calls[i].arg_count <= BT_SYSCALL_ARGS &&
+		     calls[i].data_count <= BT_LOGGED_DATA);
 		for (unsigned k = 0; k < calls[i].data_count; k++)
 			look_at_bytes(calls[i].data[k].bytes);
 		look_at_bytes(calls[i].output.bytes);
@@ -142,9 +143,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t n;
 
 	bt_record_encode(&events, BT_RECORD_HEADER, &header);
-	trace_bytes_add(&whole,
-			&(struct trace_file){.kind = BT_FILE_EVENTS,
-					     .bytes = slice_of(events.data, events.len)});
+	trace_bytes_add(&whole, &(struct trace_file){.kind = BT_FILE_EVENTS,
+						     .bytes = slice_of(events.data, events.len)});
 	buf_put(&whole, data, size);
 	n = trace_bytes_wrap(whole.data, whole.len, files, wrapped);
 	if (!trace_open_memory(&t, files, n, NULL)) {

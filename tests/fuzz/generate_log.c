@@ -180,9 +180,8 @@ static void add_copies(struct buf *out)
 
 void log_input(struct buf *out, unsigned kind)
 {
-	const struct trace_file copy = {.kind = BT_FILE_MAPPED,
-					.number = 1,
-					.bytes = slice_of(copied, sizeof copied)};
+	const struct trace_file copy = {
+		.kind = BT_FILE_MAPPED, .number = 1, .bytes = slice_of(copied, sizeof copied)};
 	struct trace_file log = {.kind = BT_FILE_LOG, .number = 1};
 	struct buf records = {0};
 

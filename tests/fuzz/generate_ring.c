@@ -22,8 +22,10 @@ static const struct {
 	uint64_t head, seen;
 	const uint64_t *words;
 } inputs[RING_INPUTS] = {
-	{0, sizeof branches, sizeof branches, branches}, {0, 10000, 9999, branches},
-	{0, sizeof branches, 0, branches},		 {1, 0, sizeof samples, samples},
+	{0, sizeof branches, sizeof branches, branches},
+	{0, 10000, 9999, branches},
+	{0, sizeof branches, 0, branches},
+	{1, 0, sizeof samples, samples},
 	{1, (uint64_t)-72, 0, samples},
 };
 
