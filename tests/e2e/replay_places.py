@@ -144,7 +144,7 @@ MORE_PROGRAMS = {
     "python3": ["/usr/bin/python3", "-S", "-s", "-c", "print(sorted({n * 7919 % 1000: str(n) for n in range(1000)}.items())[:9])"],
     "pcre2-jit": ["grep", "-nP", "(?:a|e|i)[^aeiou]{2,5}(\\w)|(\\d)\\d\\2", TEXT],
     "perl": ["perl", "-ne", "$n{$1} .= $2 if /(\\d+) of (\\d+)/; END { print map \"$_ $n{$_}\\n\", sort keys %n }", TEXT],
-    "jq": ["jq", "-R", "split(\" \") | {(.[1]): .[3]}", TEXT], "bc": ["bc", "-q", SUMS], "m4": ["m4", TEXT], "mawk": ["mawk", "{ n[$2 % 3]++ } END { for (w in n) print n[w], w }", TEXT], "dash": ["dash", "-c", "while read -r a b c; do x=$x$b; done < $0; echo $x", TEXT],
+    "bc": ["bc", "-q", SUMS], "m4": ["m4", TEXT], "mawk": ["mawk", "{ n[$2 % 3]++ } END { for (w in n) print n[w], w }", TEXT], "dash": ["dash", "-c", "while read -r a b c; do x=$x$b; done < $0; echo $x", TEXT],
     "busybox": ["busybox", "sort", "-k2n", TEXT], "xmllint": ["xmllint", "--html", TEXT], "objdump": ["objdump", "-d", "--stop-address=1200", "/bin/true"],
 }
 
