@@ -6,7 +6,7 @@ test_packages=(libcmocka-dev libdebuginfod1 dwz gdb tmux python3 python3-jsonsch
 # What is recorded: small programs of tests/e2e/real_programs.py; with --full the large ones that are promised, too.
 test_packages+=(bzip2 git less luajit libpython3.11-testsuite openssl perl sqlite3 xz-utils zstd)
 ci_packages=(clang clang-format libbpf-dev libclang-rt-dev cppcheck)
-full_packages=(bc jq libxml2-utils nodejs default-jdk-headless golang-go rustc cmake googletest dpkg-dev patch libpng-dev libxpm-dev debhelper debootstrap)
+full_packages=(bc jq gawk busybox libxml2-utils nodejs default-jdk-headless golang-go rustc cmake googletest dpkg-dev patch libpng-dev libxpm-dev debhelper debootstrap)
 
 say() { printf '== %s\n' "$*"; }
 

@@ -340,16 +340,19 @@ stages_engine() {
 		engine_test calls surroundings "many system calls"
 	BTREC_SEED=$seed BTREC_STOP_SEEDS=50 BTREC_STOPS=40 step "engine: 40 stops and more in each of 50 generated programs, seed $seed" engine_test stops engine_stops
 	BTREC_SEED=$seed BTREC_STATE_SEEDS=300 step "engine: random operations on signals and on pages of code, 300 seeds from $seed on" engine_test random engine_random
-	for name in spin chain branches jit conditionals rep gather results; do
+	for name in spin chain line branches jit conditionals rep gather results; do
 		for i in alarms kills stepped; do
 			BTREC_SEED=$seed BTREC_ALARM_RUNS=75 step "replay: recordings of loops, 75 times: $i, $name" engine_test "replayed-$i-$name" replay_alarms "$i: $name:"
 		done
 	done
-	BTREC_SEED=$seed BTREC_ALARM_RUNS=75 step "replay: SIGKILL at each instruction of a round in the engine's own code" engine_test replayed-swept replay_alarms "swept:"
+	for name in "where ticks are counted" "with history" "without PEXT" "eager guesses" "ticks alone near a stop point" "history near a stop point"; do
+		BTREC_SEED=$seed BTREC_SWEPT_EACH=1 step "replay: SIGKILL at each instruction of a round in the engine's own code: $name" \
+			engine_test "replayed-swept-${name// /-}" replay_alarms "swept: SIGKILL at instructions of the cache's own, one after the other: the end is where it was: $name"
+	done
 	for name in compiled killed cat echo ls bash awk sed bc jq gzip sort date coreutils: made: generated:; do
 		BTREC_SEED=$seed BTREC_REPLAY_ALL=1 step "replay: by the other backend: ${name%:}" engine_test "replayed-other-${name%:}" replay_backends "by the other backend: $name"
 	done
-	for name in python3 sqlite3 pcre2-jit cat sort awk sed md5sum od bash xz zstd ls gzip; do
+	for name in python3 sqlite3 pcre2-jit perl xmllint objdump cat sort gawk mawk sed md5sum od bash dash busybox bc m4 xz zstd ls gzip; do
 		BTREC_REPLAY_POINTS=100 step "replay: registers at 100 random points of $name" engine_test "replayed-points-$name" replay_places "registers at more random points are the stepper's: $name"
 	done
 	BTREC_REPLAY_ALL=1 step "replay: the windows before crashes" engine_test replayed-windows replay_places "the window before a crash is what was recorded"

@@ -216,20 +216,21 @@ endif
 
 # Fuzz targets. replay_X runs target X over a corpus in the tests; `make fuzz-targets` (clang, with
 # CFLAGS=-fsanitize=fuzzer-no-link) makes libfuzzer_X.
-FUZZ_TARGETS = block record branch graph insn x86 trace model report views import export pt ring pack elf
+FUZZ_TARGETS = block record branch graph insn x86 trace model report views import export pt ring pack elf log
 REPLAY = tests/fuzz/replay_main.c tests/fuzz/fuzz.h
 FUZZ_LIBS = $(FORMAT_LIBS) $(FORMAT_SYSTEM_LIBS)
 LIBFUZZER_FLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 check_PROGRAMS += tests/fuzz/generate_corpus tests/fuzz/replay_block tests/fuzz/replay_record tests/fuzz/replay_branch tests/fuzz/replay_graph \
 	tests/fuzz/replay_insn tests/fuzz/replay_x86 tests/fuzz/replay_trace tests/fuzz/replay_model tests/fuzz/replay_report \
-	tests/fuzz/replay_views tests/fuzz/replay_import tests/fuzz/replay_export tests/fuzz/replay_pt tests/fuzz/replay_ring tests/fuzz/replay_pack tests/fuzz/replay_elf
+	tests/fuzz/replay_views tests/fuzz/replay_import tests/fuzz/replay_export tests/fuzz/replay_pt tests/fuzz/replay_ring tests/fuzz/replay_pack tests/fuzz/replay_elf tests/fuzz/replay_log
 EXTRA_PROGRAMS = tests/fuzz/libfuzzer_block tests/fuzz/libfuzzer_record tests/fuzz/libfuzzer_branch tests/fuzz/libfuzzer_graph \
 	tests/fuzz/libfuzzer_insn tests/fuzz/libfuzzer_x86 tests/fuzz/libfuzzer_trace tests/fuzz/libfuzzer_model \
 	tests/fuzz/libfuzzer_report tests/fuzz/libfuzzer_views \
-	tests/fuzz/libfuzzer_import tests/fuzz/libfuzzer_export tests/fuzz/libfuzzer_pt tests/fuzz/libfuzzer_ring tests/fuzz/libfuzzer_pack tests/fuzz/libfuzzer_elf
+	tests/fuzz/libfuzzer_import tests/fuzz/libfuzzer_export tests/fuzz/libfuzzer_pt tests/fuzz/libfuzzer_ring tests/fuzz/libfuzzer_pack tests/fuzz/libfuzzer_elf tests/fuzz/libfuzzer_log
 CLEANFILES += $(EXTRA_PROGRAMS)
 tests_fuzz_generate_corpus_SOURCES = tests/fuzz/generate_corpus.c tests/fuzz/generate_captures.c tests/fuzz/generate_captures.h \
-	tests/fuzz/generate_elf.c tests/fuzz/generate_elf.h tests/fuzz/generate_pt.c tests/fuzz/generate_pt.h tests/fuzz/trace_bytes.h tests/fuzz/faults.def
+	tests/fuzz/generate_elf.c tests/fuzz/generate_elf.h tests/fuzz/generate_log.c tests/fuzz/generate_log.h tests/fuzz/generate_pt.c tests/fuzz/generate_pt.h \
+	tests/fuzz/generate_ring.c tests/fuzz/generate_ring.h tests/fuzz/trace_bytes.h tests/fuzz/faults.def
 tests_fuzz_generate_corpus_LDADD = $(FUZZ_LIBS) $(IPT_LIBS)
 tests_fuzz_replay_block_SOURCES = tests/fuzz/fuzz_block.c $(REPLAY)
 tests_fuzz_replay_block_LDADD = $(FUZZ_LIBS)
@@ -311,6 +312,11 @@ tests_fuzz_replay_elf_LDADD = $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)
 tests_fuzz_libfuzzer_elf_SOURCES = tests/fuzz/fuzz_elf.c
 tests_fuzz_libfuzzer_elf_LDADD = $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)
 tests_fuzz_libfuzzer_elf_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_replay_log_SOURCES = tests/fuzz/fuzz_log.c tests/fuzz/trace_bytes.h $(REPLAY)
+tests_fuzz_replay_log_LDADD = collector/libcollector.a $(FUZZ_LIBS)
+tests_fuzz_libfuzzer_log_SOURCES = tests/fuzz/fuzz_log.c
+tests_fuzz_libfuzzer_log_LDADD = collector/libcollector.a $(FUZZ_LIBS)
+tests_fuzz_libfuzzer_log_LDFLAGS = $(LIBFUZZER_FLAGS)
 fuzz-targets: $(EXTRA_PROGRAMS) tests/fuzz/generate_corpus
 .PHONY: fuzz-targets
 

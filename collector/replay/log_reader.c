@@ -120,12 +120,18 @@ static bool take_effect(struct log_item *item, uint64_t most, const struct bt_re
 	return !item->bytes.failed;
 }
 
+/* Bytes of an item's effects. Without any the item may have no memory for them. */
+static struct slice item_bytes(const struct log_item *item, size_t at, size_t n)
+{
+	return n ? slice_of(item->bytes.data + at, n) : slice_of(NULL, 0);
+}
+
 struct slice log_effect_bytes(const struct log_reader *l, const struct log_effect *e)
 {
 	struct log_effect copy = *e;
 	const struct slice *bytes = bytes_of(&copy);
 
-	return bytes ? slice_of(l->now.bytes.data + e->bytes_at, bytes->len) : slice_of(NULL, 0);
+	return item_bytes(&l->now, e->bytes_at, bytes ? bytes->len : 0);
 }
 
 /* ---- Reading ---- */
@@ -356,7 +362,7 @@ static void queue_record(struct log_queue *q, struct log_item *item)
 	output = &item->effects[0].u.output;
 	q->output.stream = output->stream;
 	q->output.addr = output->addr;
-	q->output.bytes = slice_of(item->bytes.data + item->effects[0].bytes_at, output->bytes.len);
+	q->output.bytes = item_bytes(item, item->effects[0].bytes_at, output->bytes.len);
 	item->count = 0;
 }
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Loops of several kinds are recorded while signals come into them, or until they are killed, and replayed: each signal comes to its place again.
 # Others are killed at a chosen instruction of the engine's own code.
-# A few of each by `make check`; `./check --full` records a thousand (BTREC_ALARM_RUNS of each case). With BTREC_KEEP=DIRECTORY what is not replayed
-# exactly is kept there.
+# A few of each by `make check`; `./check --full` records a thousand (BTREC_ALARM_RUNS of each case), and kills at each of those instructions
+# (BTREC_SWEPT_EACH=7: at each seventh). With BTREC_KEEP=DIRECTORY what is not replayed exactly is kept there.
 import json
 import random
 
@@ -15,11 +15,11 @@ SEED = int(os.environ.get("BTREC_SEED", "1"))
 KINDS = {"spin": "transfers without a conditional", "chain": "a long row of jumps", "line": "a long line without a branch", "branches": "two-byte branches", "jit": "two-byte branches of code that the program makes",
          "conditionals": "conditionals", "rep": "REP", "gather": "gathers",
          "results": "instructions with results of their own"}
-ROW = 3000 # us between two signals, of which some come far along such a row
 STEPPED = ("spin", "rep", "gather") # by `make check`
 SWEPT = {"where ticks are counted": ["--history", "off"], "with history": [], "without PEXT": ["--plain-processor", "--history", "off"],
-         "with history, eager guesses": ["--predict-eagerly"], "near a stop point, ticks alone": ["--history", "off", "--snap-at", "250"],
-         "near a stop point": ["--snap-at", "250"]} # it counts from the start on (STOP_NEAR)
+         "eager guesses": ["--predict-eagerly"], "ticks alone near a stop point": ["--history", "off", "--snap-at", "250"],
+         "history near a stop point": ["--snap-at", "250"]} # it counts from the start on (STOP_NEAR)
+EACH = int(os.environ.get("BTREC_SWEPT_EACH", "31"))
 FIRST, LAST = 2000, 2900 # instructions of the cache's own when kill_at goes round: more than a round of it has
 FOR_EVER = 1 << 40 # signals
 STEPS = 40 # for a signal: to its point, at the end of its handler
@@ -31,7 +31,7 @@ def add_alarms(kind, text):
         # Stepped, a place among transfers without a conditional takes minutes.
         program, chance, tried = build("alarmed.c", "-O2"), random.Random(SEED), Replays()
         for n in range(RUNS):
-            each = ROW if kind == "chain" else chance.randint(101, 1000) if n % 4 == 3 else 100
+            each = chance.randint(101, 1000) if n % 4 == 3 else 100
             result = record([program, kind, str(each), str(max(10, 4000 // each))], ["--replayable", "--quiet"])
             if result.status == 77:
                 raise Skip("no AVX2")
@@ -101,7 +101,7 @@ def add_swept(which, options):
     @case("swept: SIGKILL at instructions of the cache's own, one after the other: the end is where it was: " + which)
     def run():
         program, chance, tried = build("kill_at.S", *BARE), random.Random(SEED), Replays()
-        for at in range(FIRST + chance.randrange(32), LAST, 1 if RUNS > 2 else 31):
+        for at in range(FIRST + chance.randrange(EACH), LAST, EACH):
             result = record([program], ["--replayable", "--quiet", "--kill-at", str(at), *options])
             equal(result.status, -signal.SIGKILL, "end")
             tried.exact(result.trace, program, result.out, b"", "SIGKILL behind instruction %d" % at)

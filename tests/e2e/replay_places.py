@@ -60,10 +60,10 @@ def drawn(trace, chance, count):
     return [place for _, place in sorted(found)], n
 
 
-def same_as_stepped(argv, count, seed, backends, more=lambda path: [], first_options=(), least=0.9):
-    """Records argv twice, the same each time; stops the second, stepped, at points of the first, and replays to those. least: the part of the points
-    that has to be reached."""
-    settings = dict(env={**os.environ, "LC_ALL": "C", "PYTHONHASHSEED": "0"}, timeout=PATIENCE)  # a locale's tables are hundreds of thousands of instructions
+def same_as_stepped(argv, count, seed, backends, more=lambda path: [], first_options=()):
+    """Records argv twice, the same each time; stops the second, stepped, at points of the first, and replays to those."""
+    # A locale's tables are hundreds of thousands of instructions.
+    settings = dict(env={**os.environ, "LC_ALL": "C", "PYTHONHASHSEED": "0", "PERL_HASH_SEED": "0"}, timeout=PATIENCE)
     first = record(argv, ["--quiet", "--no-aslr", "--replayable", "--snap-exit", "always", *ALL, *first_options], **settings)
     path, length = drawn(first.trace, random.Random(seed), count)
     check(length > 1000, "only %d instructions" % length)
@@ -74,7 +74,7 @@ def same_as_stepped(argv, count, seed, backends, more=lambda path: [], first_opt
     equal(second.status, first.status, "end of the second recording")
     moments = {row["snapshot"]: row["label"].strip('"') for row in records(second.trace, "SNAPSHOT") if row["kind"] == "4"}
     threads = {moments[row["snapshot"]]: row for row in records(second.trace, "THREAD") if row["snapshot"] in moments}
-    check(len(threads) >= len(wanted) * least, "only %d of %d points were reached" % (len(threads), len(wanted)))
+    check(len(threads) >= len(wanted) * 0.9, "only %d of %d points were reached" % (len(threads), len(wanted)))
     wrong = []
     for point, thread in threads.items():
         for backend in backends:
@@ -89,10 +89,10 @@ def same_as_stepped(argv, count, seed, backends, more=lambda path: [], first_opt
     check(not wrong, "\n".join(wrong[:10]))
 
 
-def lines_of_text():
+def lines_of_text(line="line %d of %d\n"):
     path = fresh("text")
     with open(path, "w") as file:
-        file.write("".join("line %d of %d\n" % (n * 7919 % 1000, n) for n in range(10)))
+        file.write("".join(line % (n * 7919 % 1000, n) for n in range(10)))
     return path
 
 
@@ -133,9 +133,9 @@ def made_program():
 
 # In ./check --full: so many points of each of more programs.
 POINTS = int(os.environ.get("BTREC_REPLAY_POINTS", "0"))
-TEXT = object() # the path of some lines
+TEXT, SUMS = object(), object() # the paths of some lines, and of some for bc
 MORE_PROGRAMS = {
-    "cat": ["cat", TEXT], "sort": ["sort", "--parallel=1", TEXT], "awk": ["awk", "{ n[$2 % 3]++ } END { for (w in n) print n[w], w }", TEXT],
+    "cat": ["cat", TEXT], "sort": ["sort", "--parallel=1", TEXT], "gawk": ["gawk", "{ n[$2 % 3]++ } END { for (w in n) print n[w], w }", TEXT],
     "sed": ["sed", "-E", "s/([a-z]+) ([0-9]+)/\\2 \\1/g", TEXT], "md5sum": ["md5sum", TEXT], "od": ["od", "-x", TEXT],
     "bash": ["bash", "-c", "while read -r a b c; do x[b%7]+=$b; done < $0; echo ${x[*]}", TEXT], "xz": ["xz", "-T1", "-0c", TEXT],
     "zstd": ["zstd", "--single-thread", "--no-asyncio", "-qc", TEXT], "ls": ["ls", "-la", TEXT], "gzip": ["gzip", "-1c", TEXT],
@@ -143,13 +143,14 @@ MORE_PROGRAMS = {
                 "create index i on t(b); select b, count(*), sum(a) from t group by b order by 2, 1 limit 9;"],
     "python3": ["/usr/bin/python3", "-S", "-s", "-c", "print(sorted({n * 7919 % 1000: str(n) for n in range(1000)}.items())[:9])"],
     "pcre2-jit": ["grep", "-nP", "(?:a|e|i)[^aeiou]{2,5}(\\w)|(\\d)\\d\\2", TEXT],
+    "perl": ["perl", "-ne", "$n{$1} .= $2 if /(\\d+) of (\\d+)/; END { print map \"$_ $n{$_}\\n\", sort keys %n }", TEXT],
+    "bc": ["bc", "-q", SUMS], "m4": ["m4", TEXT], "mawk": ["mawk", "{ n[$2 % 3]++ } END { for (w in n) print n[w], w }", TEXT], "dash": ["dash", "-c", "while read -r a b c; do x=$x$b; done < $0; echo $x", TEXT],
+    "busybox": ["busybox", "sort", "-k2n", TEXT], "xmllint": ["xmllint", "--html", TEXT], "objdump": ["objdump", "-d", "--stop-address=1200", "/bin/true"],
 }
 
 
-SETTINGS = {
-    "pcre2-jit": dict(first_options=["--backend", "step"]), # grep reads /proc/self/maps, where the engine is seen
-    "awk": dict(least=0.5), # mawk asks for random numbers, and then takes other ways
-}
+# They read /proc/self/maps, where the engine is seen: the last two by libsigsegv, which looks for the stack.
+SETTINGS = dict.fromkeys(("pcre2-jit", "gawk", "m4"), dict(first_options=["--backend", "step"]))
 
 
 def add_more(name, argv, seed):
@@ -157,8 +158,8 @@ def add_more(name, argv, seed):
     def more_points():
         if not shutil.which(argv[0]):
             raise Skip("no " + argv[0])
-        text = lines_of_text()
-        same_as_stepped([text if word is TEXT else word for word in argv], POINTS, seed, ["engine"], **SETTINGS.get(name, {}))
+        files = {TEXT: lines_of_text(), SUMS: lines_of_text("%d ^ %d\n")}
+        same_as_stepped([files.get(word, word) for word in argv], POINTS, seed, ["engine"], **SETTINGS.get(name, {}))
 
 
 for seed, name in enumerate(MORE_PROGRAMS if POINTS else [], 10):

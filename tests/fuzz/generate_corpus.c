@@ -10,7 +10,9 @@
 #include "lib/branch_graph.h"
 #include "tests/fuzz/generate_captures.h"
 #include "tests/fuzz/generate_elf.h"
+#include "tests/fuzz/generate_log.h"
 #include "tests/fuzz/generate_pt.h"
+#include "tests/fuzz/generate_ring.h"
 #include "tests/fuzz/trace_bytes.h"
 
 static const uint8_t uuid[BT_UUID_SIZE] = "sixteen bytes 01";
@@ -704,50 +706,43 @@ static void generate_import(const char *dir)
 	put(dir, "empty", "", 0);
 }
 
-static void generate_pt(const char *dir)
+/* Inputs that are made by their number, and an empty one. */
+static void put_inputs(const char *dir, void (*input)(struct buf *, unsigned), unsigned n,
+		       const char *const names[])
 {
-	static const char *const names[] = {"plain", "32-bit", "overflow", "endless-loop",
-					    "kernel"};
 	struct buf b = {0};
 
-	for (unsigned i = 0; i < ARRAY_SIZE(names); i++) {
-		pt_input(&b, i);
+	for (unsigned i = 0; i < n; i++) {
+		input(&b, i);
 		put_buf(dir, names[i], &b);
 	}
 	put(dir, "empty", "", 0);
 }
 
-/* Records of 24 bytes up to the end of the input, the head behind them: which of the rings, u64
- * head, u64 what is new of it. */
-static void put_ring(const char *dir, const char *name, uint8_t which, uint64_t head, uint64_t seen,
-		     const uint64_t *words, size_t count)
+static void generate_pt(const char *dir)
 {
-	struct buf b = {0};
+	static const char *const names[] = {"plain", "32-bit", "overflow", "endless-loop",
+					    "kernel"};
 
-	buf_u8(&b, which);
-	buf_u64(&b, head);
-	buf_u64(&b, seen);
-	for (size_t i = 0; i < count; i++)
-		buf_u64(&b, words[i]);
-	put_buf(dir, name, &b);
+	put_inputs(dir, pt_input, ARRAY_SIZE(names), names);
 }
 
 static void generate_ring(const char *dir)
 {
-	/* struct perf_event_header: type, misc, size */
-	static const uint64_t sample = 9 | 24ull << 48, leave = 14 | 1ull << 45 | 24ull << 48,
-			      stack = 9 | 72ull << 48;
-	const uint64_t branches[] = {sample, 0x401000, 0x401100, leave,   1000,
-				     1,      sample,   0x401110, 0x401000},
-		       samples[] = {stack, 0x401000, 2,        0x401010, 0x401020,
-				    2,     0x401000, 0x401008, 2};
+	static const char *const names[] = {"branches", "branches-and-what-was-overwritten",
+					    "branches-none-new", "samples",
+					    "samples-around-the-end"};
 
-	put_ring(dir, "branches", 0, sizeof branches, sizeof branches, branches, 9);
-	put_ring(dir, "branches-and-what-was-overwritten", 0, 10000, 9999, branches, 9);
-	put_ring(dir, "branches-none-new", 0, sizeof branches, 0, branches, 9);
-	put_ring(dir, "samples", 1, 0, sizeof samples, samples, 9);
-	put_ring(dir, "samples-around-the-end", 1, (uint64_t)-72, 0, samples, 9);
-	put(dir, "empty", "", 0);
+	put_inputs(dir, ring_input, ARRAY_SIZE(names), names);
+}
+
+static void generate_log(const char *dir)
+{
+	static const char *const names[] = {
+		"good-every-kind",          "good-many-calls", "good-effects-without-bytes",
+		"good-zeros-of-every-kind", "bad-copies",      "bad-calls-cut"};
+
+	put_inputs(dir, log_input, ARRAY_SIZE(names), names);
 }
 
 static void generate_elf(const char *dir)
@@ -768,7 +763,7 @@ static const struct target {
 	{"trace", generate_trace}, {"model", generate_model},   {"report", generate_model},
 	{"views", generate_model}, {"export", generate_model},  {"import", generate_import},
 	{"pt", generate_pt},       {"ring", generate_ring},     {"pack", generate_pack},
-	{"elf", generate_elf},
+	{"elf", generate_elf},     {"log", generate_log},
 };
 
 static const struct fault {

@@ -80,7 +80,7 @@ static void round_of_all(struct pt_encoder *e)
 	ip(e, ppt_tip_pge, AT);
 }
 
-void pt_input(struct buf *out, enum pt_input_kind kind)
+void pt_input(struct buf *out, unsigned kind)
 {
 	uint8_t *bytes = calloc(1, STREAM);
 	struct pt_encoder *e;

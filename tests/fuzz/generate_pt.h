@@ -13,6 +13,7 @@ enum pt_input_kind {
 	PT_INPUT_KERNEL,   /* goes where no code is */
 };
 
-void pt_input(struct buf *out, enum pt_input_kind kind);
+/* Appends the input of that kind, of enum pt_input_kind. */
+void pt_input(struct buf *out, unsigned kind);
 
 #endif

@@ -52,8 +52,9 @@ static inline struct slice trace_bytes_first(struct slice *records)
 	return first;
 }
 
-/* The bytes of a file made of bare records; empty for a file that is one already. Bare records get
- * right checksums, so that changed bytes reach what lies behind them. */
+/* The bytes of a file made of bare records; empty for a file that is one already, and for the copy
+ * of a mapped file, which is no more than its bytes. Bare records get right checksums, so that
+ * changed bytes reach what lies behind them. */
 static inline struct buf trace_bytes_wrap_file(const struct trace_file *f)
 {
 	struct buf out = {0};
@@ -70,6 +71,8 @@ static inline struct buf trace_bytes_wrap_file(const struct trace_file *f)
 		if (!strncmp(name, f->name, strlen(name) - number))
 			break;
 	}
+	if (kind == BT_FILE_MAPPED)
+		return out;
 	bt_file_header_encode(&out, kind, (const uint8_t *)"sixteen bytes 01");
 	first = kind == BT_FILE_EVENTS ? trace_bytes_first(&records) : (struct slice){0};
 	if (first.len && bt_block_encode(&out, ordinal++, first, BT_BLOCK_FULL))
