@@ -415,6 +415,7 @@ static enum memory_copy_of writes_more(const struct replay_log *l, const struct 
 void replay_log_syscall_enter(struct replay_log *l, struct task *task)
 {
 	const struct syscall_memory memory = {read_of_task, task};
+
 	if (!is_logged(l, task))
 		return;
 	l->regs = task->regs;
