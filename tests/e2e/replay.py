@@ -890,6 +890,11 @@ def odd_within():
     odd_mapping("within")
 
 
+@case("pages that the program has paged out: calls that change them, or may have written to them")
+def odd_paged_out():
+    odd_mapping("paged-out")
+
+
 @case("huge pages with a length that is no multiple of theirs")
 def odd_huge():
     odd_mapping("huge")

@@ -279,6 +279,26 @@ static void free_part(void)
 	show("freed", at, PAGES);
 }
 
+/* Where there is swap, its pages are there at each change. */
+static void paged_out(void)
+{
+	char *at = filled();
+
+	madvise(at, PAGES * PAGE, PAGEOUT);
+	ioctl(0, 0x12345678, at); /* no row knows it */
+	show("asked", at, PAGES);
+	madvise(at, PAGES * PAGE, PAGEOUT);
+	madvise(at + PAGE, PAGE, MADV_DONTNEED);
+	show("emptied", at, PAGES);
+	madvise(at, PAGES * PAGE, PAGEOUT);
+	munmap(at + 2 * PAGE, PAGE);
+	printf("%d\n", mprotect(at, PAGES * PAGE, PROT_READ));
+	show("protected", at, PAGES);
+	madvise(at, 2 * PAGE, PAGEOUT);
+	at = mremap(at, 2 * PAGE, 3 * PAGE, MREMAP_MAYMOVE);
+	show("moved", at, 3);
+}
+
 static void twice_by_remapping(void)
 {
 	char *at = map(3, PROT_READ | PROT_WRITE, MAP_SHARED, file);
@@ -313,7 +333,7 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*function)(void);
 	} all[] = {
-		{"keep", keep}, {"guard", guard}, {"guard-kept", guard_kept}, {"guard-of-itself", guard_of_itself}, {"behind-guard", behind_guard}, {"advice-by-half", advice_by_half}, {"guard-in-file", guard_in_file}, {"free-of-itself", free_of_itself}, {"free-by-bad-vectors", free_by_bad_vectors}, {"within", within}, {"huge", huge}, {"free", free_part},
+		{"keep", keep}, {"guard", guard}, {"guard-kept", guard_kept}, {"guard-of-itself", guard_of_itself}, {"behind-guard", behind_guard}, {"advice-by-half", advice_by_half}, {"guard-in-file", guard_in_file}, {"free-of-itself", free_of_itself}, {"free-by-bad-vectors", free_by_bad_vectors}, {"within", within}, {"huge", huge}, {"free", free_part}, {"paged-out", paged_out},
 		{"twice-by-remapping", twice_by_remapping}, {"twice-by-protection", twice_by_protection},
 		{"twice-by-growth", twice_by_growth},
 	};
