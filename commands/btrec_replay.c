@@ -162,14 +162,15 @@ static const struct option_row rows[] = {
 	{"help", 'h', NULL, "show this", .at = offsetof(struct replay_arguments, help)},
 };
 
-enum { BEGIN, END, DESTINATIONS };
+enum { BEGIN, MESSAGE, END, DESTINATIONS };
 
 /* The questions about a replay, and their answers. */
 struct question {
 	const struct replay_arguments *args;
 	const char *path;
 	struct destination destinations[DESTINATIONS];
-	size_t first; /* of these: END where no stretch is asked for */
+	size_t first;     /* of these: END where no stretch is asked for */
+	bool has_message; /* in the stretch; else that destination is BEGIN once more */
 	const struct replaying *replay;
 	struct replay_look *look;
 	struct replay_checksum checksum;
@@ -275,6 +276,12 @@ static void on_destination(void *arg, struct supervisor *sup, struct task *task,
 
 	if (q->first + i == BEGIN) {
 		replay_window_begin(&q->window, sup, task);
+		return;
+	}
+	if (q->first + i == MESSAGE) {
+		if (q->has_message)
+			replay_window_message(&q->window, sup, task,
+					      q->destinations[MESSAGE].event);
 		return;
 	}
 	q->no_memory |= !replay_look_take(q->look, task);
@@ -459,18 +466,35 @@ static int last_tick(const struct trace *t, uint64_t memory, uint64_t *tick, str
 	return 0;
 }
 
+static bool is_in_order(const struct destination *a, const struct destination *b)
+{
+	return a->kind == DESTINATION_END || b->kind == DESTINATION_END ||
+	       a->at.task != b->at.task || stop_point_compare(&a->at, &b->at) <= 0;
+}
+
 static int check_order(const struct destination *begin, const struct destination *end,
 		       struct bt_error *err)
 {
 	char from[DESTINATION_TEXT], to[DESTINATION_TEXT];
 
-	if (begin->kind == DESTINATION_END || end->kind == DESTINATION_END ||
-	    begin->at.task != end->at.task || stop_point_compare(&begin->at, &end->at) <= 0)
+	if (is_in_order(begin, end))
 		return 0;
 	destination_print(begin, from, sizeof from);
 	destination_print(end, to, sizeof to);
 	return bt_fail(err, BT_E_MISUSE, 0, "--window: %s comes after %s, where it is to end", from,
 		       to);
+}
+
+static void find_message(struct question *q, const struct trace *t)
+{
+	struct destination *d = q->destinations, message = {.kind = DESTINATION_EVENT,
+							    .event = replay_window_find_message(t)};
+	struct bt_error err;
+
+	q->has_message = message.event && !destination_find(&message, t, &err) &&
+			 message.is == BT_RECORD_SYSCALL_ENTER &&
+			 is_in_order(&d[BEGIN], &message) && is_in_order(&message, &d[END]);
+	d[MESSAGE] = q->has_message ? message : d[BEGIN];
 }
 
 static int find_destinations(struct question *q, const struct trace *t, struct bt_error *err)
@@ -606,8 +630,10 @@ static int replay_trace(struct replay_run *run, struct question *q, const struct
 	struct bt_error cause;
 	int rc = find_destinations(q, t, err), closed;
 
-	if (!rc && q->args->window.text)
+	if (!rc && q->args->window.text) {
+		find_message(q, t);
 		rc = open_window(run, q, t, err);
+	}
 	if (rc)
 		return rc;
 	if (q->args->checksum)
@@ -644,9 +670,10 @@ static int make_replay(struct replay_run *run, struct replay_arguments *args, co
 	*q = (struct question){
 		.args = args,
 		.path = path,
-		.destinations = {args->window.from,
-				 args->to_text ? args->to
-					       : (struct destination){.kind = DESTINATION_END}},
+		.destinations = {[BEGIN] = args->window.from,
+				 [END] = args->to_text
+						 ? args->to
+						 : (struct destination){.kind = DESTINATION_END}},
 		.first = args->window.text ? BEGIN : END,
 		.replay = &run->session,
 		.look = &args->look,

@@ -9,6 +9,7 @@
 #include <elf.h>
 #include <string.h>
 
+#include "collector/record/first_message.h"
 #include "collector/record/record_observer.h"
 #include "collector/record/snapshot.h"
 #include "collector/replay/silent_observer.h"
@@ -49,6 +50,8 @@ static void note_copied(struct replay_window *w, const struct bt_record *rec)
 {
 	if (is_deadly(rec))
 		w->deadly = rec->u.signal.seq;
+	if (rec->kind == BT_RECORD_SYSCALL_ENTER)
+		w->entered = rec->u.syscall_enter.seq;
 	if (rec->kind != BT_RECORD_EXIT)
 		return;
 	w->last_exit = true;
@@ -344,6 +347,29 @@ void replay_window_begin(struct replay_window *w, struct supervisor *sup, struct
 	w->told_tick = now.tick;
 }
 
+uint64_t replay_window_find_message(const struct trace *t)
+{
+	struct replay_window w = {.trace = t};
+	uint64_t event = 0;
+
+	trace_cursor_init(&w.cursor, t, &t->files[0]);
+	for (; hold_record(&w); w.has_held = false)
+		if (w.held.kind == BT_RECORD_SNAPSHOT &&
+		    w.held.u.snapshot.kind == BT_SNAPSHOT_MESSAGE)
+			event = w.held.u.snapshot.event;
+	trace_cursor_release(&w.cursor);
+	return event;
+}
+
+void replay_window_message(struct replay_window *w, struct supervisor *sup, struct task *task,
+			   uint64_t event)
+{
+	copy_records_up_to(w, task->process->space->epoch, event);
+	settle_branches(sup, task);
+	first_message_hold_here(&w->recording, task, w->entered);
+	first_message_find(task);
+}
+
 void replay_window_relieve(struct replay_window *w, struct supervisor *sup, struct task *task)
 {
 	/* A log holds rounds of a loop as one: ticks tell what they will be. */
@@ -378,8 +404,10 @@ void replay_window_end(struct replay_window *w, struct supervisor *sup, struct t
 	ends = w->deadly || seq;
 	if (ends)
 		kind = w->deadly || is_killed(w) ? BT_SNAPSHOT_FATAL : BT_SNAPSHOT_EXIT;
-	/* The moment of the same end has the same number, another one a number of its own. */
-	w->recording.snapshots = ends && w->last ? w->last - 1 : w->moments;
+	/* The moment of the same end has the same number, another one a number of its own. That of
+	 * a first message comes before it. */
+	w->recording.snapshots =
+		ends && w->last ? w->last - 1 - first_message_is_due(task) : w->moments;
 	destination_print(to, text, sizeof text);
 	snapshot_take(&w->recording, sup, task, kind, w->deadly, ends ? NULL : text);
 	if (ends)

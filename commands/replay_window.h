@@ -32,7 +32,8 @@ struct replay_window {
 
 	uint64_t told_tick; /* the time at which history was written last */
 	uint64_t deadly; /* seq in the window's trace of a deadly signal that was copied; 0: none */
-	bool last_exit;  /* the exit of the task was copied: */
+	uint64_t entered; /* the same of the last entry to a system call */
+	bool last_exit;   /* the exit of the task was copied: */
 	struct supervisor_outcome outcome;
 	bool kept; /* the moment at its end */
 
@@ -49,6 +50,15 @@ int replay_window_open(struct replay_window *w, const struct trace *t, const cha
 
 /* The stopped task is where the stretch begins: history from here on. */
 void replay_window_begin(struct replay_window *w, struct supervisor *sup, struct task *task);
+
+/* The event at whose point a process that failed wrote its first message, if the trace has that
+ * moment. 0: it has not. */
+uint64_t replay_window_find_message(const struct trace *t);
+
+/* The stopped task is at that event: its moment is kept if the stretch ends where the process does.
+ */
+void replay_window_message(struct replay_window *w, struct supervisor *sup, struct task *task,
+			   uint64_t event);
 
 /* The stopped task may have much history: writes it. */
 void replay_window_relieve(struct replay_window *w, struct supervisor *sup, struct task *task);

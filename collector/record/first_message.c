@@ -81,11 +81,16 @@ static void hold_extended(struct first_message *m, const struct task *task)
 
 void first_message_hold(const struct recording *r, const struct task *task, uint64_t event)
 {
+	if (last_words_begin_here(task))
+		first_message_hold_here(r, task, event);
+}
+
+void first_message_hold_here(const struct recording *r, const struct task *task, uint64_t event)
+{
 	struct process_record *record = task->process->record;
 	struct first_message *m;
 
-	if (!last_words_begin_here(task) || record->message ||
-	    task_tick(task) == BT_TICKS_UNKNOWN || !(m = calloc(1, sizeof *m)))
+	if (record->message || task_tick(task) == BT_TICKS_UNKNOWN || !(m = calloc(1, sizeof *m)))
 		return;
 	m->task = task->number;
 	m->space = task->process->space->number;

@@ -3,7 +3,8 @@
  * says what it fails of. It is held in memory until the process ends with failure, and written
  * then: a program that ends well leaves nothing of it, and what it costs is one stop. Its branches
  * are those of the task's history, as far as that reaches back at the end. Used by the recording
- * alone; a moment is held by its process (process_record), and freed with that. */
+ * and by a stretch of a replay; a moment is held by its process (process_record), and freed with
+ * that. */
 #ifndef BT_FIRST_MESSAGE_H
 #define BT_FIRST_MESSAGE_H
 
@@ -14,6 +15,9 @@ struct first_message;
 /* The task is entering a system call, of which the record `event` tells: holds the moment, if that
  * is the first such write. Without memory, or where nothing counts ticks, nothing is held. */
 void first_message_hold(const struct recording *r, const struct task *task, uint64_t event);
+
+/* The same where it is known that it is the first such write, unless one is held already. */
+void first_message_hold_here(const struct recording *r, const struct task *task, uint64_t event);
 
 /* Whether a moment is held that is to be written now: the task is entering the call that ends its
  * process with failure. */

@@ -563,6 +563,28 @@ def window_plain():
     equal((result.status, branches(made)), (0, wanted), "the trace in this directory")
 
 
+@case("the window before an exit with failure has the moment of the first message, if the program wrote that in it")
+def window_of_message():
+    folder = fresh_dir("message")
+    source = os.path.join(folder, "fails.c")
+    with open(source, "w") as file:
+        file.write("""#include <stdio.h>
+#include <stdlib.h>
+static void __attribute__((noinline)) work(int n) { if (n > 3) { fprintf(stderr, "too many: %d\\n", n); for (volatile int i = 0; i < 500; i++) ; exit(3); } }
+int main(void) { for (int i = 0; i < 10; i++) work(i); }
+""")
+    equal(execute([*CC, "-g", "-O1", source, "-o", os.path.join(folder, "fails")]).status, 0, "status of the compiler")
+    trace = record([os.path.join(folder, "fails")], ["--quiet", "--replayable"]).trace
+    summary = execute([BTVIEW, "--summary", trace]).out
+    check(b"first message to standard error was written" in summary and b"too many: 4" in summary, summary)
+    for stretch, options in ("..", []), ("1M", []), ("1M", ["--to", "crash"]), ("5000", ["--to", "end"]):
+        equal(execute([BTVIEW, "--summary", window(trace, stretch, *options)]).out, summary, "summary of the window %s %s" % (stretch, options))
+    for stretch, options in ("100", []), ("..", ["--to", "@1000"]):
+        made = window(trace, stretch, *options)
+        equal(execute([BTREC, "dump", "--no-branches", made]).out.count(b"\nSNAPSHOT"), 1, "moments of the window %s %s" % (stretch, options))
+        check(b"first message to standard error was written" not in execute([BTVIEW, "--summary", made]).out, "a message that is not in the window")
+
+
 @case("misuse")
 def misuse():
     trace = crashed()
