@@ -44,17 +44,21 @@ struct replay_arguments {
 	bool no_output, json, quiet, help, force;
 };
 
-static int set_to(void *target, const char *value, struct bt_error *err)
+static int set_end(struct replay_arguments *args, const char *option, const char *value,
+		   struct bt_error *err)
 {
-	struct replay_arguments *args = target;
-
 	args->to_text = value;
 	return destination_parse(value, &args->to)
 		       ? 0
 		       : bt_fail(err, BT_E_MISUSE, 0,
-				 "--to: %s is none of EVENT, "
+				 "%s: %s is none of EVENT, "
 				 "@[TASK:]TICK[+TRANSFERS][@ADDRESS[,RCX]], crash, end",
-				 value);
+				 option, value);
+}
+
+static int set_to(void *target, const char *value, struct bt_error *err)
+{
+	return set_end(target, "--to", value, err);
 }
 
 enum {
@@ -112,7 +116,7 @@ static int set_window(void *target, const char *given, struct bt_error *err)
 	if (dots[2] && args->to_text)
 		return bt_fail(err, BT_E_MISUSE, 0, "--window ends at %s, --to says %s", dots + 2,
 			       args->to_text);
-	return dots[2] ? set_to(args, dots + 2, err) : 0;
+	return dots[2] ? set_end(args, "--window", dots + 2, err) : 0;
 }
 
 static int set_checksum(void *target, const char *value, struct bt_error *err)

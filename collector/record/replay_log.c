@@ -633,7 +633,8 @@ void replay_log_syscall_exit(struct replay_log *l, struct task *task, const stru
 		return;
 	}
 	if (sets_segments(&task->syscall, result)) {
-		replay_log_end(l, "the program sets segments of its own (modify_ldt)");
+		replay_log_end(
+			l, "the program sets segments of its own (modify_ldt, set_thread_area)");
 		return;
 	}
 	if (maps_unknown(&task->syscall)) {

@@ -569,7 +569,7 @@ def has_ldt():
         equal(result.out, alone.out, "what it prints")
         again = replayed(result.trace)
         equal((again.status, again.out), (0, alone.out if how == "no" else b"before\n"), "status and output up to there")
-        equal(b"sets segments of its own (modify_ldt)" in again.err, how != "no", "the reason is told")
+        equal(b"sets segments of its own (modify_ldt, set_thread_area)" in again.err, how != "no", "the reason is told")
 
 
 @case("a program that executes others, with other descriptors and handlers, and fails in the last one")
