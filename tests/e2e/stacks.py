@@ -148,6 +148,13 @@ def deep_thread_core():
     equal(sorted(stacks), sorted([["main", "_start"], *[[*WHOLE, "shallow"]] * 3, *[[*WHOLE, "deep"]] * 2]), "stacks")
 
 
+@case("a stack that was overwritten, millions of branches behind its calls: the summary and the report tell the same callers")
+def smashed():
+    trace = record([build("smashed_far.c", "-O1", "-w", "-fno-stack-protector")], ["-q", "--history", "4194304"]).trace
+    for said in btview("--summary", trace).out.decode(), text(trace):
+        check(re.search(r"  #1 +main\S* .*\(by the branch history\)\n", said), said)
+
+
 @case("of a process that is killed all threads, whichever ends first")
 def threads():
     for mode in MODES:
