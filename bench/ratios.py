@@ -6,7 +6,7 @@
 # before the rounds each row has been recorded LEARNING times. Start-up has rows of its own, in milliseconds, and a column "first time" without that.
 # BEFORE is another build directory, of the commit before: its engine runs in the same rounds, and behind the tables stands what BUILDDIR's
 # costs of it, row by row and in the mean.
-# Programs of one process are recorded for a replay and replayed in the same rounds, too: replay.py has those rows and their table.
+# Without BEFORE programs of one process are recorded for a replay and replayed in the same rounds, too: replay.py has those rows and their table.
 # BTREC_BENCH, BTREC_BENCH_ONLY: as measuring.py says.
 import os
 import shutil

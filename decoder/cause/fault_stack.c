@@ -145,6 +145,19 @@ static void say_large_frame(struct fault_context *c, uint64_t depth)
 	}
 }
 
+/* The calls that were open at the moment: of a part of a history all the same. */
+static void build_calls(const struct fault_context *c, struct callstack *calls)
+{
+	struct history all;
+
+	if (!c->h->is_part || history_load_calls(&all, c->m, c->h->task, NULL, NULL)) {
+		callstack_build(calls, c->h, c->s, c->end);
+		return;
+	}
+	callstack_build(calls, &all, c->s, history_index(&all, c->snap->rec->position));
+	history_release(&all);
+}
+
 /* The function that stands most often in the open calls. False: none does. */
 static bool say_recursion(struct fault_context *c)
 {
@@ -154,7 +167,7 @@ static bool say_recursion(struct fault_context *c)
 
 	if (!c->h)
 		return false;
-	callstack_build(&calls, c->h, c->s, c->end);
+	build_calls(c, &calls);
 	addrs = calloc(calls.count + 1, sizeof *addrs);
 	for (size_t i = 0; addrs && i < calls.count; i++)
 		addrs[i] = calls.calls[i].to;

@@ -128,7 +128,8 @@ int focus_choose(struct focus *f, const struct model *m, const struct report_opt
 	return 0;
 }
 
-/* A summary judges no history, and what happened is explained by what came shortly before it. */
+/* A summary has no verdict on the history, and what happened is explained by what came shortly
+ * before it. Stacks are compared with all calls all the same (report_stacks.c). */
 static int load_for_summary(struct focus *f, const struct model *m, struct bt_error *err)
 {
 	int rc = history_load_newest(&f->history, m, f->task->task, SUMMARY_ENTRIES,

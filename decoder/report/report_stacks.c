@@ -376,15 +376,18 @@ static void open_values(struct report *r, struct shown_stack *s, const struct ju
 static void put_stack(struct report *r, const struct bt_record_thread *thread,
 		      struct stack_frame *frames, bool with_values)
 {
-	bool is_focus = r->focus.task && thread->task == r->focus.task->task, is_judged;
+	/* A part of a history lacks the calls that were made before it. */
+	bool is_loaded = r->focus.task && thread->task == r->focus.task->task &&
+			 !r->focus.history.is_part,
+	     is_judged;
 	struct history own = {0};
-	struct judged_stack j = {.h = is_focus ? &r->focus.history : &own,
+	struct judged_stack j = {.h = is_loaded ? &r->focus.history : &own,
 				 .check.verdict = STACK_UNKNOWN};
 	struct shown_stack s = {.thread = thread,
 				.with_locals = r->o->summary ? FRAMES_WITH_LOCALS : 0};
 	size_t count = symbols_unwind(r->s, r->focus.snap, thread, frames, FRAMES_MAX, &j.complete);
 
-	is_judged = is_focus || !history_load_calls(&own, r->m, thread->task, NULL, NULL);
+	is_judged = is_loaded || !history_load_calls(&own, r->m, thread->task, NULL, NULL);
 	if (is_judged) {
 		callstack_build(&j.calls, j.h, r->s, history_index(j.h, thread->position));
 		j.check = callstack_check(&j.calls, frames, count);

@@ -148,6 +148,27 @@ def deep_thread_core():
     equal(sorted(stacks), sorted([["main", "_start"], *[[*WHOLE, "shallow"]] * 3, *[[*WHOLE, "deep"]] * 2]), "stacks")
 
 
+def far_calls(*arguments):
+    """The summary and the report of a crash more than two million branches behind calls that have not returned."""
+    def limit():
+        resource.setrlimit(resource.RLIMIT_STACK, (8 << 20, resource.getrlimit(resource.RLIMIT_STACK)[1]))
+    trace = record([build("far_calls.c", "-O1", "-w", "-fno-stack-protector"), *arguments], ["-q", "--history", "4194304"], setup=limit).trace
+    return btview("--summary", trace).out.decode(), text(trace)
+
+
+@case("a stack that was overwritten, millions of branches behind its calls: the summary and the report tell the same callers")
+def smashed_far():
+    for said in far_calls():
+        check(re.search(r"  #1 +main\S* .*\(by the branch history\)\n", said), said)
+
+
+@case("a stack that was used up by calls of millions of branches: the summary and the report tell the same number of them")
+def overflow_far():
+    summary, whole = [re.findall(r" was entered (\d+) times without returning", said) for said in far_calls("overflow")]
+    equal(summary, whole, "times")
+    check(len(whole) == 1 and int(whole[0]) > 8000, "times: %s" % whole)
+
+
 @case("of a process that is killed all threads, whichever ends first")
 def threads():
     for mode in MODES:

@@ -538,15 +538,18 @@ static enum backend_stop unseen_call_interrupted(struct task *task)
 {
 	const struct step_task *st = task->step;
 	struct bt_regs now;
+	bool made;
 
 	if (tracee_get_regs(task->host_tid, &now))
 		return BACKEND_GONE;
-	if (now.rip == st->addr)
-		return BACKEND_SLICE;
-	if (now.rip != st->back || now.rsp != task->regs.rsp + sizeof st->back ||
-	    !tracee_was_interrupted(&now))
+	made = now.rip != st->addr;
+	if (made && (now.rip != st->back || now.rsp != task->regs.rsp + sizeof st->back ||
+		     !tracee_was_interrupted(&now)))
 		return BACKEND_MID_RUN;
-	return tracee_set_regs(task->host_tid, &task->regs) ? BACKEND_GONE : BACKEND_SLICE;
+	if ((st->errand == ERRAND_OVER && tracee_set_breakpoint(task->host_tid, 0)) ||
+	    (made && tracee_set_regs(task->host_tid, &task->regs)))
+		return BACKEND_GONE;
+	return BACKEND_SLICE;
 }
 
 static enum backend_stop meaning_of(struct backend *b, struct task *task,
