@@ -415,6 +415,7 @@ static enum memory_copy_of writes_more(const struct replay_log *l, const struct 
 void replay_log_syscall_enter(struct replay_log *l, struct task *task)
 {
 	const struct syscall_memory memory = {read_of_task, task};
+
 	if (!is_logged(l, task))
 		return;
 	l->regs = task->regs;
@@ -430,9 +431,9 @@ void replay_log_syscall_enter(struct replay_log *l, struct task *task)
 					 &task->process->space->mappings);
 	log_content_enter(&l->content, task->host_tid, &task->syscall);
 	log_outputs_enter(&l->outputs, task->host_tid, &task->syscall);
-	l->may_break_off =
-		!task->syscall.compat && l->ranges.known == SYSCALL_RANGES_KNOWN &&
-		!ranges_are_writable(task->host_tid, &task->process->space->mappings, &l->ranges);
+	l->may_break_off = !task->syscall.compat && l->ranges.known == SYSCALL_RANGES_KNOWN &&
+			   !ranges_are_writable(task->host_tid, &task->process->space->mappings,
+						&l->guards, &l->ranges);
 	l->compares = writes_more(l, task);
 	if (l->compares && !memory_copy_take(&l->before, task->host_tid, l->compares,
 					     l->file.change == MAPPED_FILE_ANY))

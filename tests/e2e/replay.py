@@ -334,6 +334,12 @@ def written_past():
     check(b"recvmmsg: 1," in result.out and b"read: 4096," in result.out, result.out)
     same(result)
     same(recorded([program], "--backend", "step"))
+    alone = native([program, "guards"])
+    if alone.status != 77:
+        result = recorded([program, "guards"])
+        equal(result.out, alone.out, "what it prints, with guards")
+        check(b"recvmmsg: 1," in result.out and b"read: 4096," in result.out, result.out)
+        same(result)
 
 
 @case("a file that is mapped again over itself: the same bytes are not logged again, others are")
