@@ -25,6 +25,8 @@ enum {
 	OPTION_ZEROCOPY = 35,      /* TCP_ZEROCOPY_RECEIVE */
 	OPTION_KEYS = 41,          /* TCP_AO_GET_KEYS, linux/tcp.h since Linux 6.7 */
 	LEVEL_IPV6 = 41,           /* IPPROTO_IPV6 */
+	LEVEL_MPTCP = 284,         /* SOL_MPTCP */
+	OPTION_MPTCP_FULL = 4,     /* MPTCP_FULL_INFO, linux/mptcp.h since Linux 6.5 */
 	WAITED_MAX = 128,          /* FUTEX_WAITV_MAX, linux/futex.h */
 	FUTEX_NODE = 4,            /* FUTEX2_NUMA */
 	FUTEX_SIZE = 4,            /* bytes: the kernel has no others */
@@ -181,12 +183,14 @@ static void sent_messages(const struct syscall_evaluation *e)
 						     .value = i});
 }
 
-/* Options whose structures have addresses (TCP_ZEROCOPY_RECEIVE, EBT_SO_GET_ENTRIES and
- * EBT_SO_GET_INIT_ENTRIES), or of which the kernel writes several (TCP_AO_GET_KEYS). Linux 6.18:
- * net/ipv4/tcp.c and tcp_ao.c, net/bridge/netfilter/ebtables.c. */
+/* Options whose structures have addresses (TCP_ZEROCOPY_RECEIVE, MPTCP_FULL_INFO,
+ * EBT_SO_GET_ENTRIES and EBT_SO_GET_INIT_ENTRIES), or of which the kernel writes several
+ * (TCP_AO_GET_KEYS). Linux 6.18: net/ipv4/tcp.c and tcp_ao.c, net/mptcp/sockopt.c,
+ * net/bridge/netfilter/ebtables.c. */
 static bool is_written_elsewhere(int level, int option)
 {
 	return (level == LEVEL_TCP && (option == OPTION_ZEROCOPY || option == OPTION_KEYS)) ||
+	       (level == LEVEL_MPTCP && option == OPTION_MPTCP_FULL) ||
 	       (level == LEVEL_IP && (option == OPTION_BRIDGE || option == OPTION_BRIDGE_FIRST));
 }
 

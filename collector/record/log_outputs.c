@@ -248,7 +248,9 @@ static void put_copied(struct log_outputs *o, pid_t tid, const struct copying_ca
 		o->sink.put(o->sink.arg, BT_RECORD_LOG_UNSEEN, &unseen);
 }
 
-/* Whether the descriptor is of a /proc/PID/mem, wherever that file system is mounted. */
+/* Whether the descriptor is of a /proc/PID/mem, wherever that file system is mounted. Of other
+ * names the file system is not asked: one in user space (FUSE) may be served by a task that we have
+ * stopped. */
 static bool is_memory_file(pid_t tid, int fd)
 {
 	char name[64], path[PATH_MAX];
@@ -258,11 +260,12 @@ static bool is_memory_file(pid_t tid, int fd)
 
 	snprintf(name, sizeof name, "/proc/%d/fd/%d", (int)tid, fd);
 	len = readlink(name, path, sizeof path - 1);
-	if (len < 0 || statfs(name, &system) || system.f_type != PROC_SUPER_MAGIC)
+	if (len < 0)
 		return false;
 	path[len] = '\0';
 	last = strrchr(path, '/');
-	return last && !strcmp(last, "/mem");
+	return last && !strcmp(last, "/mem") && !statfs(name, &system) &&
+	       system.f_type == PROC_SUPER_MAGIC;
 }
 
 /* Logs a write of the task's to a /proc/PID/mem, which may be its own memory, of any protection.

@@ -25,6 +25,7 @@
 #include "collector/space/mappings.h"
 #include "collector/space/world.h"
 #include "collector/supervisor/session.h"
+#include "collector/tracee/signal_frame.h"
 #include "collector/tracee/tracee.h"
 #include "format/log_processor.h"
 #include "format/log_values.h"
@@ -431,9 +432,9 @@ void replay_log_syscall_enter(struct replay_log *l, struct task *task)
 					 &task->process->space->mappings);
 	log_content_enter(&l->content, task->host_tid, &task->syscall);
 	log_outputs_enter(&l->outputs, task->host_tid, &task->syscall);
-	l->may_break_off =
-		!task->syscall.compat && l->ranges.known == SYSCALL_RANGES_KNOWN &&
-		!ranges_are_writable(task->host_tid, &task->process->space->mappings, &l->ranges);
+	l->may_break_off = !task->syscall.compat && l->ranges.known == SYSCALL_RANGES_KNOWN &&
+			   !ranges_are_writable(task->host_tid, &task->process->space->mappings,
+						&l->guards, &l->ranges);
 	l->compares = writes_more(l, task);
 	if (l->compares && !memory_copy_take(&l->before, task->host_tid, l->compares,
 					     l->file.change == MAPPED_FILE_ANY))
@@ -722,14 +723,30 @@ static void put_frame(struct replay_log *l, const struct task *task, uint64_t st
 	}
 }
 
+/* Logs what the kernel has written of a frame that had no room below sp. */
+static void put_failed_frame(struct replay_log *l, const struct task *task, uint64_t sp)
+{
+	put_frame(l, task, page_down(sp - FRAME_MOST));
+	put_frame(l, task, page_down(sp));
+}
+
 /* A handler's frame had no room on the stack, and SIGSEGV has come in the handler's place. The
  * kernel has written some of the frame (setup_rt_frame(), Linux arch/x86/kernel/signal.c), and has
  * given the call that the first signal interrupted the result that its handler would have found. */
-static void put_failed_frame(struct replay_log *l, const struct task *task)
+static void put_failed_handler(struct replay_log *l, const struct task *task)
 {
-	put_frame(l, task, (task->regs.rsp - FRAME_MOST) & ~(uint64_t)(BT_PAGE - 1));
-	put_frame(l, task, task->regs.rsp & ~(uint64_t)(BT_PAGE - 1));
+	put_failed_frame(l, task, task->regs.rsp);
 	put_state(l, task, false);
+}
+
+/* The frame may have been for the alternate stack. Which that is, the frame of SIGSEGV's handler
+ * tells. Without a handler the program ends, and does not see what was written. */
+static void put_failed_alternate(struct replay_log *l, const struct task *task)
+{
+	uint64_t start, size;
+
+	if (signal_frame_stack(task->host_tid, &task->regs, &start, &size))
+		put_failed_frame(l, task, start + size);
 }
 
 void replay_log_signal(struct replay_log *l, const struct task *task,
@@ -749,8 +766,9 @@ void replay_log_signal(struct replay_log *l, const struct task *task,
 		rec.from = task->signal_from ? task->signal_from : rec.point.rip;
 	if (!is_logged(l, task))
 		return;
-	if (l->enters_handler && rec.signo == SIGSEGV)
-		put_failed_frame(l, task);
+	l->frame_failed = l->enters_handler && rec.signo == SIGSEGV;
+	if (l->frame_failed)
+		put_failed_handler(l, task);
 	l->enters_handler = signal->action == BT_ACTION_HANDLER;
 	write_record(l, BT_RECORD_LOG_SIGNAL, &rec);
 }
@@ -762,7 +780,9 @@ void replay_log_handler(struct replay_log *l, const struct task *task, uint64_t 
 
 	if (!is_logged(l, task))
 		return;
-	l->enters_handler = false;
+	if (l->frame_failed)
+		put_failed_alternate(l, task);
+	l->enters_handler = l->frame_failed = false;
 	/* The kernel writes it upwards from rsp. Memory behind the frame has not changed, and
 	 * logging it does no harm. */
 	put_frame(l, task, task->regs.rsp);

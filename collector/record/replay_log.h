@@ -36,7 +36,8 @@ struct replay_log {
 	struct bt_point at;  /* there */
 	bool in_call;
 	bool enters_handler; /* a signal has come that has one, and nothing since */
-	bool executes;       /* another program: by this call */
+	bool frame_failed; /* SIGSEGV has come in the place of such a handler, and nothing since */
+	bool executes;     /* another program: by this call */
 	struct bt_record_log_call execution;
 	struct guarded_pages guards; /* of the program */
 	struct stack_limit stack;    /* of the program */

@@ -39,10 +39,16 @@ static bool is_writable(pid_t tid, const struct mapping_list *all, uint64_t star
 	return false;
 }
 
-bool ranges_are_writable(pid_t tid, const struct mapping_list *all, const struct syscall_ranges *s)
+bool ranges_are_writable(pid_t tid, const struct mapping_list *all,
+			 const struct guarded_pages *guards, const struct syscall_ranges *s)
 {
-	for (size_t i = 0; i < s->count; i++)
-		if (!is_writable(tid, all, s->ranges[i].start, s->ranges[i].length))
+	for (size_t i = 0; i < s->count; i++) {
+		const struct syscall_range *r = &s->ranges[i];
+		const uint64_t end = r->start + r->length;
+
+		if (guarded_pages_first(guards, r->start, end).start < end ||
+		    !is_writable(tid, all, r->start, r->length))
 			return false;
+	}
 	return true;
 }

@@ -5,10 +5,13 @@
 #ifndef BT_WRITABLE_RANGES_H
 #define BT_WRITABLE_RANGES_H
 
+#include "collector/record/guarded_pages.h"
 #include "collector/space/mappings.h"
 #include "syscalls/syscall_ranges.h"
 
-/* Goes by the protection of the mappings in `all`, and by which pages of files can be read. */
-bool ranges_are_writable(pid_t tid, const struct mapping_list *all, const struct syscall_ranges *s);
+/* Goes by the protection of the mappings in `all`, by the guards, and by which pages of files can
+ * be read. */
+bool ranges_are_writable(pid_t tid, const struct mapping_list *all,
+			 const struct guarded_pages *guards, const struct syscall_ranges *s);
 
 #endif

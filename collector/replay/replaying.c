@@ -528,8 +528,10 @@ static bool answers_signal(struct session *session, struct supervisor *sup, stru
 	if (r->log.now.event.kind != BT_RECORD_LOG_SIGNAL || !r->log.now.event.u.log_signal.sync ||
 	    (int)r->log.now.event.u.log_signal.signo != signal->info->si_signo)
 		outcome_diverge(r, task, DIVERGENCE_EVENT, came);
-	else if (outcome_compare(r, task, came))
+	else if (outcome_compare(r, task, came)) {
+		r->signo = 0;
 		replay_deliver_signal(r, sup, task);
+	}
 	return true;
 }
 

@@ -67,7 +67,7 @@ struct replaying {
 	bool passed;             /* the task was never at that one */
 	int unwritten;   /* errno of the first output that could not be repeated; 0: all was */
 	uint64_t unseen; /* bytes of output that the log does not have */
-	int signo;       /* of the signal that came last; 0: none has */
+	int signo;       /* of a synchronous signal that has come unexpected; 0: none has */
 	uint64_t stack_wanted; /* size up to which the stack could grow in the recording, and cannot
 				  here; 0: it can */
 	uint64_t shared_at; /* address of memory that others may have written to in the recording;

@@ -334,6 +334,12 @@ def written_past():
     check(b"recvmmsg: 1," in result.out and b"read: 4096," in result.out, result.out)
     same(result)
     same(recorded([program], "--backend", "step"))
+    alone = native([program, "guards"])
+    if alone.status != 77:
+        result = recorded([program, "guards"])
+        equal(result.out, alone.out, "what it prints, with guards")
+        check(b"recvmmsg: 1," in result.out and b"read: 4096," in result.out, result.out)
+        same(result)
 
 
 @case("a file that is mapped again over itself: the same bytes are not logged again, others are")
@@ -545,7 +551,7 @@ def calls_of_32_bits(width, *options):
     raise Skip("the kernel has no calls of 32-bit code")
 
 
-@case("calls of the 32-bit table, of 64-bit code and of a 32-bit program: what they map, write and free is replayed, and the end by one")
+@case("calls of the 32-bit table, of 64-bit code and of a 32-bit program: what they map, write and free is replayed, and the end by one; io_uring is refused")
 def table_of_32_bits():
     wide = calls_of_32_bits(64)
     for crash, status, end in ([], 9, b"exited with 9"), (["--defsym", "CRASH=1"], -signal.SIGSEGV, b"killed by SIGSEGV"):

@@ -61,6 +61,7 @@ static void look_at_effect(const struct log_reader *l, const struct log_effect *
 	case BT_RECORD_LOG_DATA:
 	case BT_RECORD_LOG_OUTPUT:
 	case BT_RECORD_LOG_UNSEEN:
+	case BT_RECORD_LOG_STACK_LIMIT:
 		break;
 	default:
 		MUST(!"an effect");

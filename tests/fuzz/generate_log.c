@@ -124,12 +124,14 @@ static void add_every_kind(struct buf *out)
 	const struct bt_record_log_object object = {.addr = 0x401000, .bytes = bt_str("object")};
 	const struct bt_record_log_again again = {.addr = 0x402000};
 	const struct bt_record_log_unseen unseen = {.stream = 2, .count = 100};
+	const struct bt_record_log_stack_limit limit = {.size = 1 << 20};
 	const struct bt_record_log_call call = {.seq = 3, .task = 1, .point = {.tick = 2}};
 	const struct bt_record_log_instruction own = {.task = 1, .point = {.tick = 3}};
 
 	bt_record_encode(out, BT_RECORD_LOG_DATA, &data);
 	add_output(out, "a line\n");
 	bt_record_encode(out, BT_RECORD_LOG_UNSEEN, &unseen);
+	bt_record_encode(out, BT_RECORD_LOG_STACK_LIMIT, &limit);
 	bt_record_encode(out, BT_RECORD_LOG_CALL, &call);
 	bt_record_encode(out, BT_RECORD_LOG_OBJECT, &object);
 	bt_record_encode(out, BT_RECORD_LOG_AGAIN, &again);

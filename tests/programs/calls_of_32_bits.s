@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Calls of the 32-bit table (int 0x80), made by 64-bit code or, with NARROW, by a 32-bit program: maps, writes a line to what it has mapped and
 # from there to standard output, takes the right to write away, unmaps, lets the heap grow and shrink. Ends with 9, and with 1 more where its
-# auxiliary vector leads to a vdso (NARROW); with CRASH it writes where it may not any more. With
+# auxiliary vector leads to a vdso (NARROW), and with 2 more where io_uring_setup is not refused; with CRASH it writes where it may not any more. With
 # an argument the 64-bit one becomes the program that is named there. tests/e2e/replay.py
 	.globl _start
 	.text
@@ -59,7 +59,14 @@ _start:
 	leal 4096(%edi), %ebx
 	movl $4096, %ecx
 	int $0x80
-	movl $45, %eax # brk
+	movl $425, %eax # io_uring_setup
+	xorl %ebx, %ebx
+	xorl %ecx, %ecx
+	int $0x80
+	cmpl $-38, %eax # -ENOSYS; else -EFAULT
+	je 6f
+	addl $2, status
+6:	movl $45, %eax # brk
 	xorl %ebx, %ebx
 	int $0x80
 	leal 8192(%eax), %ebx

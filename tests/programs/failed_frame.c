@@ -5,6 +5,8 @@
  *   sent: a signal is sent, whose handler would return
  *   waits: a call waits, and a timer's signal breaks it off; "again": its handler asks for the call
  *     to be made again (SA_RESTART)
+ *   apart: a signal is sent, whose handler has an alternate stack, of which the lower page cannot be
+ *     written; SIGSEGV's handler has none
  * Where SIGSEGV has a stack of its own its handler prints the result of the call that was broken off,
  * and the bytes that the kernel has written of the frame. */
 #include <signal.h>
@@ -82,6 +84,17 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(how, "again"))
 		a.sa_flags = SA_RESTART;
+	if (!strcmp(how, "apart")) {
+		const stack_t low = {.ss_sp = pages, .ss_size = PAGE + room};
+
+		a.sa_flags = SA_ONSTACK;
+		sigaction(SIGUSR1, &a, NULL);
+		a = (struct sigaction){.sa_sigaction = tell_frame, .sa_flags = SA_SIGINFO};
+		sigaction(SIGSEGV, &a, NULL);
+		sigaltstack(&low, NULL);
+		kill(getpid(), SIGUSR1);
+		return 1;
+	}
 	sigaction(SIGUSR1, &a, NULL);
 	sigaction(SIGALRM, &a, NULL);
 	if (argc > 3) {

@@ -2,7 +2,8 @@
 /* Calls that write more than their result, or the length that they are given, says: in a call that
  * fails, that breaks off before memory which it cannot write, or whose structure has a count of its
  * own. Prints what is there behind each; a call that the kernel does not have counts as one that wrote
- * nothing. */
+ * nothing. With an argument the memory that cannot be written is a guard (MADV_GUARD_INSTALL, Linux
+ * 6.13). */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -11,12 +12,17 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+#ifndef MADV_GUARD_INSTALL
+#define MADV_GUARD_INSTALL 102
+#endif
 
 enum { PAGE = 4096, SOURCES = 6, NODE = 0x2 | 0x4 | 0x80 /* FUTEX2_SIZE_U32, _NUMA, _PRIVATE */ };
 
@@ -107,12 +113,17 @@ static void write_sources(void)
 	close(fd);
 }
 
+static int guards;
+
 /* Three pages, of which the last cannot be written. */
 static char *pages_to_fill(void)
 {
 	char *at = mmap(NULL, 3 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	mprotect(at + 2 * PAGE, PAGE, PROT_READ);
+	if (!guards)
+		mprotect(at + 2 * PAGE, PAGE, PROT_READ);
+	else if (madvise(at + 2 * PAGE, PAGE, MADV_GUARD_INSTALL))
+		exit(77);
 	return at;
 }
 
@@ -167,11 +178,15 @@ static void write_deep(void)
 	}
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-	write_nodes();
-	write_policy();
-	write_sources();
+	(void)argv;
+	guards = argc > 1;
+	if (!guards) {
+		write_nodes();
+		write_policy();
+		write_sources();
+	}
 	write_messages(SOCK_DGRAM, 0);
 	write_messages(SOCK_STREAM, 0);
 	write_messages(SOCK_STREAM, 1);

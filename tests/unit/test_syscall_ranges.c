@@ -280,6 +280,19 @@ static void filters_of_a_socket_are_counted_in_instructions(void **state)
 	expect("10000+4 10040+24");
 }
 
+/* MPTCP_FULL_INFO has addresses in its structure; MPTCP_INFO has none. */
+static void options_of_sockets_that_write_elsewhere_are_unknown(void **state)
+{
+	enum { MPTCP = 284, INFO = 1, FULL_INFO = 4 };
+
+	(void)state;
+	put_u32(BASE, 4);
+	ENTER(getsockopt, 3, MPTCP, FULL_INFO, BASE + 64, BASE);
+	assert_int_equal(found.known, SYSCALL_RANGES_UNKNOWN);
+	ENTER(getsockopt, 3, MPTCP, INFO, BASE + 64, BASE);
+	assert_int_equal(found.known, SYSCALL_RANGES_KNOWN);
+}
+
 static void vectors_are_filled_in_order(void **state)
 {
 	const struct iovec v[] = {
@@ -637,6 +650,7 @@ int main(void)
 		cmocka_unit_test(a_length_in_memory_is_the_least_of_before_and_after),
 		cmocka_unit_test(a_length_that_the_output_covers_is_not_believed),
 		cmocka_unit_test(filters_of_a_socket_are_counted_in_instructions),
+		cmocka_unit_test(options_of_sockets_that_write_elsewhere_are_unknown),
 		cmocka_unit_test(vectors_are_filled_in_order),
 		cmocka_unit_test(a_message_has_a_name_control_and_vectors),
 		cmocka_unit_test(of_many_messages_those_that_came_are_written),
