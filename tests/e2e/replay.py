@@ -161,10 +161,11 @@ def stack_limit_set():
         same(result)
         if argv[0] == "setrlimit" and argv[2] == MB: # a way for the stepper
             same(result, "--backend", "step")
-    # The second program has the first one's limit, or its own again.
-    for first, second, status in (192 * KB, [], -signal.SIGSEGV), (2 * MB, [], 0), (0, [], -signal.SIGSEGV), (192 * KB, ["setrlimit", 2 * MB], 0):
+    # The second program has the first one's limit, or its own again, or is not executed, for its arguments are more than a page.
+    for first, second, status in ((192 * KB, [], -signal.SIGSEGV), (2 * MB, [], 0), (0, [], -signal.SIGSEGV), (0, ["x" * 4096], 7),
+                                  (192 * KB, ["setrlimit", 2 * MB], 0)):
         result = own_stack_limit([program, "setrlimit", first, 0, program, *(second or ["refused", 100]), MB], 512 * KB)
-        equal(result.status, status, "end of the second program, %d, %s" % (first, second))
+        equal(result.status, status, "end of the second program, %d, %.40s" % (first, second))
         same(result)
 
 

@@ -5,7 +5,11 @@
  * fails: prlimit64 that fails, for it cannot write the limit of before: the limit is set by then;
  * compat: setrlimit of 32-bit code (int 0x80);
  * refused: setrlimit with a soft limit above the hard one: nothing is set.
- * Then it executes PROGRAM, or uses DEPTH bytes of its stack, and says so. */
+ * Then it executes PROGRAM, or uses DEPTH bytes of its stack, and says so.
+ * PROGRAM has no environment: where its arguments and environment are more than a page its stack grows for them, which
+ * the limit may not let it. execve then fails (E2BIG, the program ends with 7), and the environment of make check is
+ * more than a page (MAKEFLAGS). */
+#include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,7 +71,7 @@ int main(int argc, char **argv)
 	puts("set");
 	fflush(stdout);
 	if (argc > 4)
-		return execv(argv[4], argv + 4);
+		return execve(argv[4], argv + 4, (char *[]){NULL}) && errno == E2BIG ? 7 : 1;
 	printf("%d\n", deeper(atol(argv[3])) > 0);
 	return 0;
 }
