@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* kill_any_time [computes]: does without end what is made at stops of the recorder, or nothing but compute, in branches of all kinds, and says
- * "ready" when it begins: to be killed at any moment. tests/e2e/kills.py */
+/* kill_any_time [computes|returns]: does without end what is made at stops of the recorder, or nothing but compute, in branches of all kinds, or
+ * call itself, which returns in cycles without a conditional; and says "ready" when it begins: to be killed at any moment. tests/e2e/kills.py */
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -34,17 +34,24 @@ static void __attribute__((noreturn)) compute(void)
 	}
 }
 
+static void __attribute__((noreturn)) go_down(void)
+{
+	for (unsigned long x = 1;; x = x * 6364136223846793005u + 1442695040888963407u)
+		descend(x >> 33);
+}
+
 int main(int argc, char **argv)
 {
 	struct sigaction a = {.sa_handler = note};
 	int parity = 0;
 
-	(void)argv;
 	sigaction(SIGUSR1, &a, NULL);
 	sigaction(SIGUSR2, &a, NULL);
 	(void)!write(1, "ready\n", 6);
-	if (argc > 1)
+	if (argc > 1 && *argv[1] == 'c')
 		compute();
+	if (argc > 1)
+		go_down();
 	for (;;) {
 		void *page = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 

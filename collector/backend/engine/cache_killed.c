@@ -92,7 +92,7 @@ static bool state_behind_branch(struct task *task, const struct engine_space *es
 	struct bt_regs *r = &s->regs;
 	uint64_t to;
 
-	if (!p || !(p->state & STATE_BETWEEN) ||
+	if (!p || !(p->state & STATE_BETWEEN) || p->state == STATE_ROUNDS ||
 	    !(leads || p->state & STATE_CALLED || (bit && !c->kind.ticks)) ||
 	    (leads && !c->kind.ticks && !stretch_read_record(task, es, s->ctx.next, &record)))
 		return false;
@@ -219,7 +219,7 @@ static bool state_in_record(struct task *task, const struct engine_space *es, st
 	const struct fragment *fragment;
 	struct state_entry room;
 	const struct state_entry *p;
-	bool made = at >= c->record_made;
+	bool made = at >= c->record_made, rounds;
 
 	if (c->kind.ticks || at < c->safe_point || at >= c->pause)
 		return false;
@@ -229,8 +229,10 @@ static bool state_in_record(struct task *task, const struct engine_space *es, st
 	if (!p ||
 	    (at >= c->record_bits && !made && !stretch_read_record(task, es, s->ctx.next, &record)))
 		return false;
-	s->rounds = 0;
+	rounds = p->state == STATE_ROUNDS;
 	s->bits = made ? 1 : at >= c->record_bits ? record.bits : branch_log_bits(s->regs.r11);
+	s->rounds = rounds && !made ? s->bits : 0;
+	s->bits = rounds ? 1 : s->bits;
 	s->regs.rip = fragment->pc + (uint64_t)(int64_t)p->pc;
 	s->regs.rcx = s->ctx.rcx;
 	s->regs.r11 = s->ctx.r11;
@@ -255,18 +257,18 @@ static void guess_state(const struct code_cache *c, struct stretch *s, uint64_t 
 	     searching = !p && !fragment && at < c->safe_point, arriving = searching || entry;
 	bool at_cpuid = !p && !fragment && at >= c->cpuid && at < c->own_syscall,
 	     noting = !p && !fragment && at >= c->called && at < c->cpuid;
+	bool counts = fragment &&
+		      (fragment_counts_rounds(fragment, at) || (p && p->state == STATE_ROUNDS));
 	bool asking = !p && !fragment && at >= c->asking && at < c->asked,
 	     granted = !p && !fragment && at >= c->granted && at < c->granted_end;
 
 	if (!x) /* a safe point on its way back */
 		x = code_cache_exit_at(
 			c, (uint32_t)(s->ctx.back - STOP_BYTES - region_address(CODE_AT)));
-	s->rounds = 0;
-	s->bits = fragment && fragment_counts_rounds(fragment, at)
-			  ? 1
-			  : prediction_bits(c, s, p, arriving, noting || asking || granted);
+	s->rounds = counts ? branch_log_bits(s->regs.r11) : 0;
+	s->bits = counts ? 1 : prediction_bits(c, s, p, arriving, noting || asking || granted);
 	leads = s->regs.r11; /* of an indirect branch, nearly as long as its target's entry runs */
-	if (noting ? at >= c->telling && at <= c->told : !p || !(p->state & STATE_R11))
+	if (noting ? at >= c->telling && at <= c->told : !p || counts || !(p->state & STATE_R11))
 		s->regs.r11 = s->ctx.r11;
 	if (asking || (noting && at >= c->telling && at < c->told))
 		s->regs.rsi = s->ctx.spill;
@@ -285,7 +287,7 @@ static void guess_state(const struct code_cache *c, struct stretch *s, uint64_t 
 		s->regs.rdx = s->ctx.rdx;
 	if (p && p->state & STATE_SPILLED)
 		*operand_register(&s->regs, p->reg) = s->ctx.spill;
-	if (p && fragment_in_rounds(fragment, at))
+	if (p && (counts || fragment_in_rounds(fragment, at)))
 		stretch_take_lent(s, fragment, p);
 	if (p)
 		s->regs.rip = fragment->pc + (uint64_t)(int64_t)p->pc;

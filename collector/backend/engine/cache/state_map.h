@@ -23,6 +23,8 @@ enum state_flag {
 	STATE_NOTED = 128,  /* the bits are where the next record will be, and not in r11 */
 	STATE_BIT = STATE_BETWEEN | STATE_SHIFTED, /* (history) the bit of the conditional before pc
 						      is still to come */
+	STATE_ROUNDS = STATE_BETWEEN | STATE_R11 | STATE_NOTED, /* (history) behind rounds of a
+						      cycle: r11 counts them still */
 	/* Of a branch that has been made, all but the jump. Nobody stops there; a task that has
 	   died is told to be where the branch leads. */
 	STATE_MADE = STATE_BETWEEN | STATE_CALLED, /* the branch leads to pc; if ticks are counted,

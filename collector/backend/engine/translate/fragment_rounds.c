@@ -227,6 +227,7 @@ static void emit_miss(struct translation *t, const struct step *s)
 	struct emitter *e = &t->out;
 	struct cache_exit x = {.kind = EXIT_STOP, .target = s->pc, .goes_on = true};
 
+	fragment_map_state(t, s, t->cache->kind.ticks ? STATE_BETWEEN : STATE_ROUNDS, 0);
 	return_registers(t);
 	if (!t->cache->kind.ticks) {
 		emit_store(e, X86_RCX, CTX_RCX);
