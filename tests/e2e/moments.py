@@ -425,7 +425,7 @@ def list_names():
     shutil.copy(shutil.which("sh"), hidden)
     environment = dict(os.environ, BTREC_TRACE_DIR=home)
     for argv in ([hidden, "-c", ":"], ["sh", "-c", "kill -%d $$" % (signal.SIGRTMIN + 3)]):
-        said = execute([BTREC, "run", *argv], env=environment)
+        said = execute([BTREC, "run", "--patience", "60000", *argv], env=environment)
     check(said.err.startswith(b"btrec: SIGRTMIN+3"), said.err)
     lines = execute([BTREC, "list"], env=environment).out.decode().splitlines()
     check(len(lines) == 2 and "/_sh-0  " in lines[0] and " SIGRTMIN+3 " in lines[1], lines)
