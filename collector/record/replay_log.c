@@ -586,8 +586,8 @@ static uint64_t may_map_twice(const struct task *task, const struct tracee_sysca
 	return syscall_is(call, SYS_shmat); /* the mapping that it begins */
 }
 
-/* Whether there is memory at address 0 since the call. Calls whose argument is NULL write nothing,
- * says every row. */
+/* Whether there is memory at address 0 since the call. Rows take an argument of 0 for none: what a
+ * call writes there would be missed. */
 static bool maps_null(const struct tracee_syscall *call, uint64_t result)
 {
 	return !result && (syscall_is(call, SYS_mmap) || syscall_is(call, SYS_mremap) ||
