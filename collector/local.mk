@@ -95,6 +95,7 @@ collector_libcollector_a_SOURCES = \
 	collector/record/stack_limit.c collector/record/stack_limit.h \
 	collector/record/start_location.c collector/record/start_location.h \
 	collector/record/task_record.h \
+	collector/record/unloggable_calls.c collector/record/unloggable_calls.h \
 	collector/replay/divergence.c collector/replay/divergence.h \
 	collector/replay/effects.c collector/replay/effects.h \
 	collector/replay/extended_state.c collector/replay/extended_state.h \

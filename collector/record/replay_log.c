@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "collector/record/log_shapes.h"
+#include "collector/record/unloggable_calls.h"
 #include "collector/record/writable_ranges.h"
 #include "collector/space/mappings.h"
 #include "collector/space/world.h"
@@ -384,14 +385,6 @@ static size_t read_of_task(void *arg, uint64_t at, void *bytes, size_t n)
 	return tracee_read(task->host_tid, at, bytes, n);
 }
 
-static bool maps_shared_files(const struct address_space *s)
-{
-	for (size_t i = 0; i < s->mappings.count; i++)
-		if (s->mappings.maps[i].shared && s->mappings.maps[i].ino)
-			return true;
-	return false;
-}
-
 /* Where the call may write memory that its ranges do not hold. */
 static enum memory_copy_of writes_more(const struct replay_log *l, const struct task *task)
 {
@@ -406,9 +399,10 @@ static enum memory_copy_of writes_more(const struct replay_log *l, const struct 
 	if (facts->changes & SYSCALL_CHANGES_MAPS && !log_shapes_knows(c) &&
 	    !changed_mappings_knows(c))
 		return MEMORY_COPY_ALL;
-	return l->file.change == MAPPED_FILE_ANY || (l->file.change == MAPPED_FILE_NOBODY_KNOWS &&
-						     facts->changes & SYSCALL_CHANGES_OBJECTS &&
-						     maps_shared_files(task->process->space))
+	return l->file.change == MAPPED_FILE_ANY ||
+			       (l->file.change == MAPPED_FILE_NOBODY_KNOWS &&
+				facts->changes & SYSCALL_CHANGES_OBJECTS &&
+				mappings_share_files(&task->process->space->mappings))
 		       ? MEMORY_COPY_FILES
 		       : MEMORY_COPY_NOTHING;
 }
@@ -510,106 +504,6 @@ static bool is_plain_return(const struct bt_regs *entry, const struct bt_regs *n
 	return !memcmp(&expected, now, sizeof expected);
 }
 
-/* Whether the call has set segments of the program's own: entries of its LDT, or, for 32-bit code,
- * of the GDT. A replay does not make such calls. Numbers of 32-bit calls: Linux'
- * arch/x86/entry/syscalls/syscall_32.tbl. */
-static bool sets_segments(const struct tracee_syscall *call, uint64_t result)
-{
-	enum { MODIFY_LDT_32 = 123, SET_THREAD_AREA_32 = 243, WRITE_OLD = 1, WRITE = 0x11 };
-	uint64_t function = (uint32_t)call->args[0];
-
-	if ((uint32_t)result) /* modify_ldt's errors are of 32 bits */
-		return false;
-	if (call->compat && call->nr == SET_THREAD_AREA_32)
-		return true;
-	return call->nr == (call->compat ? MODIFY_LDT_32 : SYS_modify_ldt) &&
-	       (function == WRITE_OLD || function == WRITE);
-}
-
-/* Calls of 32-bit code that have their arguments in memory, or one call's number for several
- * (arch/x86/entry/syscalls/syscall_32.tbl): what they do to mappings is not known. C libraries of
- * this century do without. */
-static bool maps_unknown(const struct tracee_syscall *call)
-{
-	enum { OLD_MMAP = 90, IPC = 117, IPC_SHMAT = 21, IPC_SHMDT = 22 };
-	const uint16_t ipc = (uint16_t)call->args[0]; /* a version is above (ipc(2)) */
-
-	return call->compat && (call->nr == OLD_MMAP ||
-				(call->nr == IPC && (ipc == IPC_SHMAT || ipc == IPC_SHMDT)));
-}
-
-/* Whether a file lies in the n bytes there, or shared memory: as far as s knows. */
-static bool shows_file(const struct address_space *s, uint64_t start, uint64_t n, bool shared)
-{
-	const struct mapping_list *all = &s->mappings;
-
-	for (size_t i = mappings_behind(all, start);
-	     i < all->count && all->maps[i].start < start + n; i++)
-		if (all->maps[i].ino && (all->maps[i].shared || !shared))
-			return true;
-	return false;
-}
-
-/* How many bytes from *start on may be at two addresses since the call; 0: none. Calls that cannot
- * do this in a program without shared memory give 0, so that most programs need no look at all
- * mappings. */
-static uint64_t may_map_twice(const struct task *task, const struct tracee_syscall *call,
-			      uint64_t result, uint64_t *start)
-{
-	const struct address_space *s = task->process->space;
-	const uint64_t *args = call->args;
-
-	*start = result;
-	if (syscall_is(call, SYS_mprotect) || syscall_is(call, SYS_pkey_mprotect)) {
-		*start = args[0]; /* one that fails may have done a part */
-		return args[2] & PROT_WRITE && shows_file(s, args[0], args[1], true) ? args[1] : 0;
-	}
-	if (call_has_failed(result))
-		return 0;
-	if (syscall_is(call, SYS_mmap))
-		return !(args[3] & MAP_ANONYMOUS) && (args[3] & MAP_SHARED || maps_shared_files(s))
-			       ? args[1]
-			       : 0;
-	if (syscall_is(call, SYS_remap_file_pages)) {
-		*start = page_down(args[0]);
-		return args[1];
-	}
-	if (syscall_is(call, SYS_mremap)) {
-		bool adds = args[2] > args[1] || args[3] & MREMAP_DONTUNMAP;
-
-		return !args[1] || (adds && maps_shared_files(s) &&
-				    (shows_file(s, args[0], args[1], false) ||
-				     shows_file(s, result, args[2], false)))
-			       ? args[2]
-			       : 0;
-	}
-	return syscall_is(call, SYS_shmat); /* the mapping that it begins */
-}
-
-/* Whether there is memory at address 0 since the call. Rows take an argument of 0 for none: what a
- * call writes there would be missed. */
-static bool maps_null(const struct tracee_syscall *call, uint64_t result)
-{
-	return !result && (syscall_is(call, SYS_mmap) || syscall_is(call, SYS_mremap) ||
-			   syscall_is(call, SYS_shmat));
-}
-
-/* True: the log has ended. */
-static bool end_if_unloggable(struct replay_log *l, const struct task *task,
-			      const struct tracee_syscall *call, uint64_t result)
-{
-	uint64_t start, n = may_map_twice(task, call, result, &start);
-
-	if (maps_null(call, result)) {
-		replay_log_end(l, "the program maps memory at address 0");
-		return true;
-	}
-	if (!n || !pages_are_mapped_twice(task->host_tid, start, start + n))
-		return false;
-	replay_log_end(l, "the program maps memory at two places, to write to it");
-	return true;
-}
-
 void replay_log_syscall_exit(struct replay_log *l, struct task *task, const struct bt_point *at,
 			     uint64_t result, uint64_t seq)
 {
@@ -619,6 +513,7 @@ void replay_log_syscall_exit(struct replay_log *l, struct task *task, const stru
 					 .regs = l->regs,
 					 .result = result,
 					 .again = task->syscall_restarts};
+	const char *unloggable;
 	uint64_t told;
 
 	(void)at;
@@ -633,17 +528,11 @@ void replay_log_syscall_exit(struct replay_log *l, struct task *task, const stru
 		l->execution = rec;
 		return;
 	}
-	if (sets_segments(&task->syscall, result)) {
-		replay_log_end(
-			l, "the program sets segments of its own (modify_ldt, set_thread_area)");
+	unloggable = unloggable_call(task, &task->syscall, result);
+	if (unloggable) {
+		replay_log_end(l, unloggable);
 		return;
 	}
-	if (maps_unknown(&task->syscall)) {
-		replay_log_end(l, "32-bit code changes mappings by old_mmap or ipc");
-		return;
-	}
-	if (end_if_unloggable(l, task, &task->syscall, result))
-		return;
 	put_shapes(l, task, &task->syscall, result);
 	if (!changed_mappings_tell(task->host_tid, &l->detaching, put_shape_and_guards, l))
 		replay_log_end(l, "what a call did to mappings cannot be read");
@@ -666,11 +555,15 @@ static uint64_t put_effects_of_made(struct replay_log *l, const struct task *tas
 	struct bt_record_log_output output = {.stream = (uint8_t)call->output.stream,
 					      .addr = call->output.addr,
 					      .bytes = call->output.bytes};
+	const char *unloggable;
 
 	memcpy(made.args, call->args, sizeof made.args);
 	if (!facts || facts->changes & SYSCALL_CHANGES_MAPS) {
-		if (end_if_unloggable(l, task, &made, call->result))
+		unloggable = unloggable_call(task, &made, call->result);
+		if (unloggable) {
+			replay_log_end(l, unloggable);
 			return 0;
+		}
 		put_shapes(l, task, &made, call->result);
 	}
 	if (!call->output.stream || call->output.stream >= OUTPUT_FILES ||

@@ -255,3 +255,11 @@ bool mappings_around(int fd, uint64_t start, uint64_t end, struct mapping_list *
 	}
 	return true;
 }
+
+bool mappings_share_files(const struct mapping_list *all)
+{
+	for (size_t i = 0; i < all->count; i++)
+		if (all->maps[i].shared && all->maps[i].ino)
+			return true;
+	return false;
+}

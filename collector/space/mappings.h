@@ -59,6 +59,9 @@ bool mappings_at(pid_t pid, uint64_t addr, struct mapping *out);
  * from /proc/PID/smaps; also where that cannot be read. */
 bool mappings_leave_out(pid_t tid);
 
+/* Whether a file, or shared memory, is mapped shared. */
+bool mappings_share_files(const struct mapping_list *all);
+
 /* An open /proc/PID/maps, for mappings_around(); negative when there is none. */
 int mappings_open(pid_t pid);
 
