@@ -65,10 +65,11 @@ static uint64_t may_map_twice(const struct task *task, const struct tracee_sysca
 	}
 	if (call_has_failed(result))
 		return 0;
-	if (syscall_is(call, SYS_mmap))
-		return !(args[3] & MAP_ANONYMOUS) && (args[3] & MAP_SHARED || mappings_share_files(&s->mappings))
-			       ? args[1]
-			       : 0;
+	if (syscall_is(call, SYS_mmap)) {
+		bool of_shared = args[3] & MAP_SHARED || mappings_share_files(&s->mappings);
+
+		return !(args[3] & MAP_ANONYMOUS) && of_shared ? args[1] : 0;
+	}
 	if (syscall_is(call, SYS_remap_file_pages)) {
 		*start = page_down(args[0]);
 		return args[1];
