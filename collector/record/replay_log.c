@@ -642,6 +642,23 @@ static void put_failed_alternate(struct replay_log *l, const struct task *task)
 		put_failed_frame(l, task, start + size);
 }
 
+/* Whether an instruction raises the signal in a replay, too. The stack of a replay grows up to its
+ * limit. The recorded one may have been kept from that by another limit (RLIMIT_AS, RLIMIT_MEMLOCK
+ * and mlockall, the kernel's overcommit: acct_stack_growth(), Linux 6.12, mm/mmap.c). */
+static bool comes_by_itself(const struct replay_log *l, const struct task *task,
+			    const struct arrived_signal *signal)
+{
+	const siginfo_t *info = signal->info;
+
+	if (!signal->sync || signal->sent)
+		return false;
+	if (info->si_signo != SIGSEGV || info->si_code != SEGV_MAPERR)
+		return true;
+	address_space_catch_up(task->process->space, task->host_tid);
+	return !stack_limit_reaches(&l->stack, &task->process->space->mappings,
+				    (uint64_t)(uintptr_t)info->si_addr);
+}
+
 void replay_log_signal(struct replay_log *l, const struct task *task,
 		       const struct arrived_signal *signal, uint64_t seq)
 {
@@ -650,7 +667,6 @@ void replay_log_signal(struct replay_log *l, const struct task *task,
 					   .point = task_point(task),
 					   .regs = task->regs,
 					   .signo = (uint32_t)signal->info->si_signo,
-					   .sync = signal->sync && !signal->sent,
 					   .action = (uint8_t)signal->action,
 					   .info = slice_of(signal->info, sizeof *signal->info)};
 
@@ -659,6 +675,7 @@ void replay_log_signal(struct replay_log *l, const struct task *task,
 		rec.from = task->signal_from ? task->signal_from : rec.point.rip;
 	if (!is_logged(l, task))
 		return;
+	rec.sync = comes_by_itself(l, task, signal);
 	l->frame_failed = l->enters_handler && rec.signo == SIGSEGV;
 	if (l->frame_failed)
 		put_failed_handler(l, task);

@@ -187,6 +187,16 @@ def stack_limit_refused():
         equal(b"ulimit -Hs" in again.err, status == 65, "the limit in what is said: %s" % again.err)
 
 
+@case("a stack that is kept from growing by another limit than its own (RLIMIT_AS): step by step, within REP, with a handler")
+def stack_kept_small():
+    program = build("stack_kept_small.c", "-O1", *STATIC)
+    for how, status, out in ("steps", -signal.SIGSEGV, b"full\n"), ("rep", -signal.SIGSEGV, b"full\n"), ("handled", 7, b"full\nkept\n"):
+        result = recorded([program, how], status=status)
+        equal(result.out, out, "output, %s" % how)
+        same(result)
+        same(result, "--backend", "step")
+
+
 # How often a program is killed in the midst of calls.
 KILLS = 10
 
