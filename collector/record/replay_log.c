@@ -230,11 +230,12 @@ static void put_shapes(struct replay_log *l, const struct task *task,
 
 /* ---- The beginning ---- */
 
-/* The kernel's own pages stay out: the program does not find them, and others have them elsewhere.
- */
+/* The kernel's own data stay out, for they change by themselves. The vdso's code reads them, and is
+ * hidden. Its bytes are in the log all the same: a program may read whatever /proc/self/maps has. */
 static bool is_kernels(const struct mapping *m)
 {
-	return !strncmp(m->path, "[v", 2); /* vdso, vvar, vvar_vclock, vsyscall */
+	return !strncmp(m->path, "[v", 2) && strcmp(m->path, "[vdso]") != 0; /* vvar, vvar_vclock,
+										vsyscall */
 }
 
 /* False when the mappings cannot be read. */

@@ -101,11 +101,13 @@ static bool is_shadow_stack(const struct task *task)
 }
 
 /* Whether memory of the program is written because of this call while no call of it ends: by the
- * kernel (rings) or by who serves its page faults. No log of calls can say when. Programs do
+ * kernel (rings) or by who serves its page faults. No log of calls can say when. Or whether nobody
+ * but the program can read what calls write there (memfd_secret(2), Linux 5.14). Programs do
  * without: kernels are built, or set up, without them (kernel.io_uring_disabled). */
 static bool is_unloggable(const struct supervisor *sup, const struct task *task)
 {
-	static const long calls[] = {SYS_io_setup, SYS_io_uring_setup, SYS_userfaultfd};
+	static const long calls[] = {SYS_io_setup, SYS_io_uring_setup, SYS_userfaultfd,
+				     SYS_memfd_secret};
 
 	for (size_t i = 0; sup->options.logged && i < ARRAY_SIZE(calls); i++)
 		if (is_syscall(task, calls[i]))

@@ -1371,10 +1371,10 @@ def cut_off():
     check(b"cut off" in again.err, again.err)
 
 
-@case("calls through which memory is written later are refused with ENOSYS, and so are pages that the kernel may drop or change, with EINVAL")
+@case("calls through which memory is written later, or is hidden from others, are refused with ENOSYS, and so are pages that the kernel may drop or change, with EINVAL")
 def rings():
     program = build("rings.c")
-    refused = b"io_setup refused\nio_uring_setup refused\nuserfaultfd refused\ndroppable refused\nvdso refused\n"
+    refused = b"io_setup refused\nio_uring_setup refused\nuserfaultfd refused\nmemfd_secret refused\ndroppable refused\nvdso refused\n"
     result = recorded([program])
     equal(result.out, refused, "what the program was told")
     same(result)
@@ -1382,6 +1382,39 @@ def rings():
     if plain == refused:
         raise Skip("this kernel has none of them")
     equal(plain, execute([program]).out, "what it is told without --replayable")
+
+
+@case("a program that reads the vdso where /proc/self/maps has it, though it is hidden")
+def reads_vdso():
+    result = record([build("reads_vdso.c")], ["--replayable", "--quiet"])
+    if result.status == 77:
+        raise Skip("this kernel has no vdso")
+    check(result.out.endswith(b"\x7fELF"), "what it prints: %r" % result.out)
+    same(result)
+
+
+@case("where btrec must let go of the program the log ends, and the replay says so")
+def let_go():
+    if os.geteuid():
+        raise Skip("needs root, to become another user")
+    program = os.path.join(fresh_dir("let_go"), "program")
+    with open(program + ".c", "w") as file:
+        file.write("#include <sys/prctl.h>\n#include <unistd.h>\n"
+                   "int main(void) { write(1, \"first\\n\", 6); prctl(PR_SET_DUMPABLE, 0); write(1, \"then\\n\", 5); return 3; }\n")
+    equal(subprocess.run([*CC, program + ".c", "-o", program], stderr=subprocess.DEVNULL).returncode, 0, "status of the compiler")
+    folder = fresh_dir("another")
+    for path in TMP, folder, os.path.dirname(program):
+        os.chmod(path, 0o777)
+    trace = os.path.join(folder, "trace")
+    def other():
+        os.setgroups([])
+        os.setgid(65534)
+        os.setuid(65534)
+    made = execute([BTREC, "run", "-q", "--replayable", "-o", trace, "--", program], cwd="/", setup=other, env=dict(os.environ, HOME=folder))
+    equal((made.status, made.out), (3, b"first\nthen\n"), "end and output of the program")
+    again = replayed(trace)
+    equal((again.status, again.out), (0, b"first\n"), "end and output of the replay")
+    check(b"up to where its log ends: the program was detached, and ran on unrecorded" in again.err, again.err)
 
 
 @case("a log of a later version is refused")
