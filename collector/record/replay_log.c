@@ -441,12 +441,14 @@ struct file_change {
 	const struct task *task;
 };
 
-/* Guards in mappings of files, which nobody can read, come with Linux 6.15. */
+/* Guards in mappings of files, which nobody can read, come with Linux 6.15. The code there may be
+ * translated already; a replay, which is told of the bytes here, runs the new one. */
 static void put_file_change(void *arg, uint64_t addr, uint64_t n)
 {
 	const struct file_change *c = arg;
 	struct guarded_range guard;
 
+	address_space_written(c->task->process->space, c->task->host_tid, addr, addr + n);
 	for (uint64_t at = addr; at < addr + n; at = guard.end) {
 		guard = guarded_pages_first(&c->log->guards, at, addr + n);
 		log_sink_memory(&c->log->outputs.sink, c->task->host_tid, at, guard.start - at);
