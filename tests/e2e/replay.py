@@ -625,6 +625,15 @@ def file_of_code():
     same(result, "--backend", "step")
 
 
+@case("a table of bpf(2) is mapped, and changed by calls")
+def mapped_table():
+    result = record([build("mapped_table.c")], ["--replayable", "--quiet"])
+    if result.status == 77:
+        raise Skip("bpf(2) is not to be had")
+    equal((result.status, result.out.count(b"1 ")), (0, 3), "end and output")
+    same(result)
+
+
 @case("programs executed through descriptors")
 def executes_at():
     folder = fresh_dir("at")
