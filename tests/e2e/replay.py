@@ -666,6 +666,15 @@ def own_results():
         equal((again.status, again.err, again.out), (0, result.err, result.out), "status, errors and output where it is undefined")
 
 
+@case("a program that steps itself over instructions with a result of their own")
+def steps_over_results():
+    program = build("steps_over_results.c", *STATIC)
+    for options in [], ["--backend", "step"]:
+        result = recorded([program], *options)
+        check(result.out.startswith(b"9 steps, "), "what it prints: %r" % result.out)
+        same(result)
+
+
 @case("what the x87 unit keeps of its last instruction is 0, by whom it is recorded")
 def x87_pointers():
     program = build("x87_pointers.c", *STATIC)
