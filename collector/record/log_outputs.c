@@ -122,18 +122,6 @@ static bool offset_behind(pid_t tid, int fd, uint64_t at, uint64_t *offset)
 		  : tracee_descriptor(tid, fd, offset, &flags);
 }
 
-/* Whether the file, whose bytes up to `end` have been read, is one of procfs, sysfs or their like:
- * its bytes are made when they are read, and may be others by now. Their sizes are 0, but for
- * sysfs, where they are a page (sysfs_add_file_mode_ns(), Linux 6.12, fs/sysfs/file.c). */
-static bool is_made_when_read(int fd, uint64_t end)
-{
-	struct statfs system;
-	struct stat st;
-
-	return fstat(fd, &st) || (uint64_t)st.st_size < end ||
-	       (!fstatfs(fd, &system) && system.f_type == SYSFS_MAGIC);
-}
-
 /* Bytes that went from a regular file to a stream, as far as that can still be read. Returns how
  * many. */
 static uint64_t put_of_file(struct log_outputs *o, pid_t tid, int stream, int from,
@@ -149,8 +137,6 @@ static uint64_t put_of_file(struct log_outputs *o, pid_t tid, int stream, int fr
 		return 0;
 	snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)tid, from);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0 && is_made_when_read(fd, end))
-		n = 0;
 	for (; fd >= 0 && done < n; done += rec.bytes.len) {
 		size_t want = n - done < sizeof bytes ? n - done : sizeof bytes;
 		ssize_t got = pread(fd, bytes, want, (off_t)(end - n + done));

@@ -231,7 +231,8 @@ static void put_shapes(struct replay_log *l, const struct task *task,
 /* ---- The beginning ---- */
 
 /* The kernel's own data stay out, for they change by themselves. The vdso's code reads them, and is
- * hidden. Its bytes are in the log all the same: a program may read whatever /proc/self/maps has. */
+ * hidden. Its bytes are in the log all the same: a program may read whatever /proc/self/maps has.
+ */
 static bool is_kernels(const struct mapping *m)
 {
 	return !strncmp(m->path, "[v", 2) && strcmp(m->path, "[vdso]") != 0; /* vvar, vvar_vclock,
