@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/personality.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -508,6 +509,21 @@ static bool is_plain_return(const struct bt_regs *entry, const struct bt_regs *n
 	return !memcmp(&expected, now, sizeof expected);
 }
 
+/* The call may have set where the heap ends, without mapping anything (prctl(2), PR_SET_MM). */
+static void follow_heap(struct replay_log *l, const struct task *task, uint64_t result)
+{
+	const struct tracee_syscall *c = &task->syscall;
+	struct prctl_mm_map map;
+
+	if (result || !syscall_is(c, SYS_prctl) || (uint32_t)c->args[0] != PR_SET_MM)
+		return;
+	if (c->args[1] == PR_SET_MM_BRK)
+		l->heap_end = c->args[2];
+	else if (c->args[1] == PR_SET_MM_MAP &&
+		 tracee_read(task->host_tid, c->args[2], &map, sizeof map) == sizeof map)
+		l->heap_end = map.brk;
+}
+
 void replay_log_syscall_exit(struct replay_log *l, struct task *task, const struct bt_point *at,
 			     uint64_t result, uint64_t seq)
 {
@@ -537,6 +553,7 @@ void replay_log_syscall_exit(struct replay_log *l, struct task *task, const stru
 		replay_log_end(l, unloggable);
 		return;
 	}
+	follow_heap(l, task, result);
 	put_shapes(l, task, &task->syscall, result);
 	if (!changed_mappings_tell(task->host_tid, &l->detaching, put_shape_and_guards, l))
 		replay_log_end(l, "what a call did to mappings cannot be read");

@@ -326,6 +326,15 @@ def at_null():
     check(b"maps memory at address 0" in again.err, again.err)
 
 
+@case("a program has its heap go on elsewhere (PR_SET_MM)")
+def moves_heap():
+    result = record([build("moves_heap.c", "-O1", *STATIC)], ["--replayable", "--quiet"])
+    if result.status == 77:
+        raise Skip("no PR_SET_MM_MAP (CONFIG_CHECKPOINT_RESTORE)")
+    equal((result.status, result.out), (0, b"oooogggg" b"oooo"), "end and output")
+    same(result)
+
+
 @case("a program moves the end of its heap without having asked for it")
 def first_break():
     program = build("first_break.S", *BARE)
