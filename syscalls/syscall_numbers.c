@@ -26,7 +26,7 @@ static const struct {
 	{SYS_userfaultfd, 374},  {SYS_pkey_mprotect, 380},
 	{SYS_rseq, 386},         {SYS_shmat, 397},
 	{SYS_shmdt, 398},        {SYS_io_uring_setup, 425},
-	{SYS_clone3, 435},
+	{SYS_clone3, 435},       {SYS_memfd_secret, 447},
 };
 
 bool syscall_number_is(uint64_t nr, bool compat, long wanted)

@@ -6,6 +6,11 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/syscall.h>
+
+#ifndef SYS_memfd_secret
+#define SYS_memfd_secret 447 /* asm/unistd_64.h since Linux 5.14 */
+#endif
 
 /* Whether call nr, of the table for 32-bit code (compat) or for 64-bit code, is the one that has
  * the number `wanted` for 64-bit code. Of the table for 32-bit code it knows only the calls that

@@ -118,6 +118,8 @@ void recording_on_detach(struct session *session, struct supervisor *sup, struct
 	(void)sup;
 	if (in_memory && task->native && task->process->space->from_addr)
 		(void)start_location_disarm(task->process->space, task->host_tid);
+	if (task->number == r->log.task)
+		replay_log_end(&r->log, "the program was detached, and ran on unrecorded");
 	replay_log_flush(&r->log);
 	RECORDING_EVENT(r, task->unit->number, DETACH, &rec);
 }

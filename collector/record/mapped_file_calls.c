@@ -47,6 +47,7 @@ static const struct mapped_file_row {
 	{SYS_creat, BY_PATH, ANYTHING, 0},
 	{SYS_openat2, BY_PATH, ANYTHING, 0},
 	{SYS_open, BY_PATH, ANYTHING_IF_CUT, 1},
+	{SYS_open_by_handle_at, BY_PATH, ANYTHING_IF_CUT, 2},
 	{SYS_openat, BY_PATH, ANYTHING_IF_CUT, 2},
 	/* A shared mapping and its file have the same pages: msync changes neither. */
 	{SYS_msync, BY_PATH, NOTHING, 0},

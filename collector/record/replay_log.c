@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/personality.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -230,11 +231,13 @@ static void put_shapes(struct replay_log *l, const struct task *task,
 
 /* ---- The beginning ---- */
 
-/* The kernel's own pages stay out: the program does not find them, and others have them elsewhere.
+/* The kernel's own data stay out, for they change by themselves. The vdso's code reads them, and is
+ * hidden. Its bytes are in the log all the same: a program may read whatever /proc/self/maps has.
  */
 static bool is_kernels(const struct mapping *m)
 {
-	return !strncmp(m->path, "[v", 2); /* vdso, vvar, vvar_vclock, vsyscall */
+	return !strncmp(m->path, "[v", 2) && strcmp(m->path, "[vdso]") != 0; /* vvar, vvar_vclock,
+										vsyscall */
 }
 
 /* False when the mappings cannot be read. */
@@ -440,12 +443,14 @@ struct file_change {
 	const struct task *task;
 };
 
-/* Guards in mappings of files, which nobody can read, come with Linux 6.15. */
+/* Guards in mappings of files, which nobody can read, come with Linux 6.15. The code there may be
+ * translated already; a replay, which is told of the bytes here, runs the new one. */
 static void put_file_change(void *arg, uint64_t addr, uint64_t n)
 {
 	const struct file_change *c = arg;
 	struct guarded_range guard;
 
+	address_space_written(c->task->process->space, c->task->host_tid, addr, addr + n);
 	for (uint64_t at = addr; at < addr + n; at = guard.end) {
 		guard = guarded_pages_first(&c->log->guards, at, addr + n);
 		log_sink_memory(&c->log->outputs.sink, c->task->host_tid, at, guard.start - at);
@@ -504,6 +509,21 @@ static bool is_plain_return(const struct bt_regs *entry, const struct bt_regs *n
 	return !memcmp(&expected, now, sizeof expected);
 }
 
+/* The call may have set where the heap ends, without mapping anything (prctl(2), PR_SET_MM). */
+static void follow_heap(struct replay_log *l, const struct task *task, uint64_t result)
+{
+	const struct tracee_syscall *c = &task->syscall;
+	struct prctl_mm_map map;
+
+	if (result || !syscall_is(c, SYS_prctl) || (uint32_t)c->args[0] != PR_SET_MM)
+		return;
+	if (c->args[1] == PR_SET_MM_BRK)
+		l->heap_end = c->args[2];
+	else if (c->args[1] == PR_SET_MM_MAP &&
+		 tracee_read(task->host_tid, c->args[2], &map, sizeof map) == sizeof map)
+		l->heap_end = map.brk;
+}
+
 void replay_log_syscall_exit(struct replay_log *l, struct task *task, const struct bt_point *at,
 			     uint64_t result, uint64_t seq)
 {
@@ -533,6 +553,7 @@ void replay_log_syscall_exit(struct replay_log *l, struct task *task, const stru
 		replay_log_end(l, unloggable);
 		return;
 	}
+	follow_heap(l, task, result);
 	put_shapes(l, task, &task->syscall, result);
 	if (!changed_mappings_tell(task->host_tid, &l->detaching, put_shape_and_guards, l))
 		replay_log_end(l, "what a call did to mappings cannot be read");
@@ -642,6 +663,23 @@ static void put_failed_alternate(struct replay_log *l, const struct task *task)
 		put_failed_frame(l, task, start + size);
 }
 
+/* Whether an instruction raises the signal in a replay, too. The stack of a replay grows up to its
+ * limit. The recorded one may have been kept from that by another limit (RLIMIT_AS, RLIMIT_MEMLOCK
+ * and mlockall, the kernel's overcommit: acct_stack_growth(), Linux 6.12, mm/mmap.c). */
+static bool comes_by_itself(const struct replay_log *l, const struct task *task,
+			    const struct arrived_signal *signal)
+{
+	const siginfo_t *info = signal->info;
+
+	if (!signal->sync || signal->sent)
+		return false;
+	if (info->si_signo != SIGSEGV || info->si_code != SEGV_MAPERR)
+		return true;
+	address_space_catch_up(task->process->space, task->host_tid);
+	return !stack_limit_reaches(&l->stack, &task->process->space->mappings,
+				    (uint64_t)(uintptr_t)info->si_addr);
+}
+
 void replay_log_signal(struct replay_log *l, const struct task *task,
 		       const struct arrived_signal *signal, uint64_t seq)
 {
@@ -650,7 +688,6 @@ void replay_log_signal(struct replay_log *l, const struct task *task,
 					   .point = task_point(task),
 					   .regs = task->regs,
 					   .signo = (uint32_t)signal->info->si_signo,
-					   .sync = signal->sync && !signal->sent,
 					   .action = (uint8_t)signal->action,
 					   .info = slice_of(signal->info, sizeof *signal->info)};
 
@@ -659,6 +696,7 @@ void replay_log_signal(struct replay_log *l, const struct task *task,
 		rec.from = task->signal_from ? task->signal_from : rec.point.rip;
 	if (!is_logged(l, task))
 		return;
+	rec.sync = comes_by_itself(l, task, signal);
 	l->frame_failed = l->enters_handler && rec.signo == SIGSEGV;
 	if (l->frame_failed)
 		put_failed_handler(l, task);

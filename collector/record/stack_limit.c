@@ -4,10 +4,12 @@
  * process. */
 #include "collector/record/stack_limit.h"
 
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
 #include "collector/task/limits.h"
+#include "lib/page.h"
 
 /* A limit of 0 is told as 1: a stack grows by pages. */
 uint64_t stack_limit_tell(struct stack_limit *l, pid_t tid)
@@ -35,4 +37,13 @@ void stack_limit_call(struct stack_limit *l, pid_t tid, const struct tracee_sysc
 	rec.size = stack_limit_tell(l, tid);
 	if (rec.size && rec.size != before)
 		sink->put(sink->arg, BT_RECORD_LOG_STACK_LIMIT, &rec);
+}
+
+bool stack_limit_reaches(const struct stack_limit *l, const struct mapping_list *all, uint64_t addr)
+{
+	const size_t i = mappings_behind(all, addr);
+
+	return i < all->count && addr < all->maps[i].start &&
+	       !strcmp(all->maps[i].path, "[stack]") &&
+	       all->maps[i].end - page_down(addr) <= l->told;
 }

@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "collector/record/log_sink.h"
+#include "collector/space/mappings.h"
 #include "collector/tracee/tracee.h"
 
 struct stack_limit {
@@ -23,5 +24,10 @@ uint64_t stack_limit_tell(struct stack_limit *l, pid_t tid);
  * another than the log has, whoever has changed it. */
 void stack_limit_call(struct stack_limit *l, pid_t tid, const struct tracee_syscall *call,
 		      const struct log_sink *sink);
+
+/* Whether addr, at which nothing is mapped, lies where the stack could grow to by the limit that
+ * the log has. all: the mappings of the task. */
+bool stack_limit_reaches(const struct stack_limit *l, const struct mapping_list *all,
+			 uint64_t addr);
 
 #endif

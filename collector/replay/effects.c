@@ -114,13 +114,15 @@ static enum host_result do_effect(struct replaying *r, struct task *task,
 static void fail_without_room(struct replaying *r, const struct task *task,
 			      const struct bt_record_log_shape *s)
 {
+	const char *by;
+	const uint64_t room = host_room(task->host_tid, r->options.memory, &by);
 	char text[200];
 
 	snprintf(text, sizeof text,
 		 "no room for %" PRIu64
 		 " MB that the recorded program had: a replay may have %" PRIu64
-		 " MB of addresses here",
-		 (s->end - s->start) >> 20, r->options.memory >> 20);
+		 " MB of addresses here%s",
+		 (s->end - s->start) >> 20, room >> 20, by);
 	bt_fail(&r->failure, BT_E_NO_MEMORY, 0, "%s", text);
 	outcome_finish(r, task);
 }

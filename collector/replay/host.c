@@ -101,6 +101,7 @@ static bool limit_host(pid_t tid, uint64_t memory)
 		rlim_t most;
 	} limits[] = {
 		{RLIMIT_AS, memory ? memory : RLIM_INFINITY},
+		{RLIMIT_DATA, RLIM_INFINITY},
 		{RLIMIT_NOFILE, DESCRIPTORS},
 		{RLIMIT_NPROC, 0},
 		{RLIMIT_FSIZE, 0},
@@ -145,6 +146,26 @@ uint64_t host_usual_memory(void)
 	return sysinfo(&machine)
 		       ? 0
 		       : (machine.totalram + machine.totalswap) * (uint64_t)machine.mem_unit;
+}
+
+uint64_t host_room(pid_t tid, uint64_t memory, const char **by)
+{
+	static const struct {
+		__rlimit_resource_t resource;
+		const char *option;
+	} of_shell[] = {{RLIMIT_AS, " (ulimit -Hv)"}, {RLIMIT_DATA, " (ulimit -Hd)"}};
+	uint64_t room = memory ? memory : UINT64_MAX;
+
+	*by = "";
+	for (size_t i = 0; i < ARRAY_SIZE(of_shell); i++) {
+		struct rlimit now;
+
+		if (prlimit(tid, of_shell[i].resource, NULL, &now) || now.rlim_max >= room)
+			continue;
+		room = now.rlim_max;
+		*by = of_shell[i].option;
+	}
+	return room;
 }
 
 static int confine_thread(pid_t tid, uint64_t memory, struct bt_error *err)

@@ -21,6 +21,10 @@ uint64_t host_usual_memory(void);
  * and below. Errors: BT_E_GONE, BT_E_IO; BT_E_UNSUPPORTED: the kernel has no such filters. */
 int host_confine(pid_t tid, uint64_t memory, struct bt_error *err) BT_MUST_USE;
 
+/* The bytes of addresses that the thread's process, which is confined, may have: `memory`, or less
+ * by a hard limit under which btrec itself is. *by: text about that limit; "" for `memory`. */
+uint64_t host_room(pid_t tid, uint64_t memory, const char **by);
+
 enum host_result {
 	HOST_DONE,
 	HOST_REFUSES, /* it is no range of the program's, or the kernel refuses */

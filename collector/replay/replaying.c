@@ -100,6 +100,12 @@ static void serve_end(struct replaying *r, struct supervisor *sup, struct task *
 
 /* ---- The next event ---- */
 
+/* rcx may be a result. */
+static bool is_same_place(const struct bt_point *a, const struct bt_point *b)
+{
+	return a->tick == b->tick && a->transfers == b->transfers && a->rip == b->rip;
+}
+
 /* Whether the task, which has just met an event, is stopped where the next one comes. A signal that
  * comes at once was sent in the call, or is of a frame that sigreturn found wrong; or the next
  * instruction would raise it, which makes no difference. */
@@ -111,8 +117,7 @@ static bool is_stopped_for(const struct task *task, const struct bt_record *rec)
 	if (rec->kind != BT_RECORD_LOG_SIGNAL)
 		return rec->kind == BT_RECORD_LOG_EXIT && rec->u.log_exit.kind == BT_EXIT_SIGNAL;
 	now = task_point(task);
-	return log_event_is_given(rec) ||
-	       (now.tick == at->tick && now.transfers == at->transfers && now.rip == at->rip);
+	return log_event_is_given(rec) || is_same_place(&now, at);
 }
 
 /* Where a task that is to be stopped for the event is. */
@@ -516,6 +521,13 @@ static bool answers_signal(struct session *session, struct supervisor *sup, stru
 	if (!serve_destinations(r, sup, task, true))
 		return true;
 	now = task_point(task);
+	if (r->log.now.event.kind == BT_RECORD_LOG_INSTRUCTION &&
+	    is_same_place(&now, log_event_point(&r->log.now.event))) {
+		/* The program steps itself (EFLAGS.TF): the result comes before the trap. */
+		on_instruction(session, sup, task);
+		if (r->done)
+			return true;
+	}
 	if (r->log.now.event.kind == BT_RECORD_LOG_INSTRUCTION &&
 	    log_point_is_next(&now, log_event_point(&r->log.now.event))) {
 		/* The reverse: it has a result in the log. */

@@ -13,11 +13,15 @@
 #include "collector/supervisor/supervisor_private.h"
 
 #include <errno.h>
+#include <linux/magic.h>
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "collector/space/map_syscalls.h"
@@ -101,11 +105,13 @@ static bool is_shadow_stack(const struct task *task)
 }
 
 /* Whether memory of the program is written because of this call while no call of it ends: by the
- * kernel (rings) or by who serves its page faults. No log of calls can say when. Programs do
+ * kernel (rings) or by who serves its page faults. No log of calls can say when. Or whether nobody
+ * but the program can read what calls write there (memfd_secret(2), Linux 5.14). Programs do
  * without: kernels are built, or set up, without them (kernel.io_uring_disabled). */
 static bool is_unloggable(const struct supervisor *sup, const struct task *task)
 {
-	static const long calls[] = {SYS_io_setup, SYS_io_uring_setup, SYS_userfaultfd};
+	static const long calls[] = {SYS_io_setup, SYS_io_uring_setup, SYS_userfaultfd,
+				     SYS_memfd_secret};
 
 	for (size_t i = 0; sup->options.logged && i < ARRAY_SIZE(calls); i++)
 		if (is_syscall(task, calls[i]))
@@ -132,13 +138,39 @@ static bool maps_vdso(const struct supervisor *sup, const struct task *task)
 	       operation >= MAP_VDSO_FIRST && operation <= MAP_VDSO_LAST;
 }
 
+/* Whether it copies, past the program, from a file whose bytes are made when they are read (procfs,
+ * sysfs): nobody could say behind it which they were. Programs do without: sendfile(2) says EINVAL
+ * of files that it cannot take from, and to read and write then. */
+static bool copies_made_bytes(const struct supervisor *sup, const struct task *task)
+{
+	static const uint32_t making[] = {PROC_SUPER_MAGIC,    SYSFS_MAGIC,   CGROUP_SUPER_MAGIC,
+					  CGROUP2_SUPER_MAGIC, DEBUGFS_MAGIC, TRACEFS_MAGIC};
+	struct statfs system;
+	struct stat file;
+	char path[64];
+
+	if (!sup->options.logged || !is_syscall(task, SYS_sendfile))
+		return false;
+	snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)task->host_tid,
+		 (int)task->syscall.args[1]);
+	/* Such a file has no size, or a page's. Of others the file system is not asked. */
+	if (stat(path, &file) || !S_ISREG(file.st_mode) || file.st_size > BT_PAGE ||
+	    statfs(path, &system))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(making); i++)
+		if ((uint32_t)system.f_type == making[i])
+			return true;
+	return false;
+}
+
 /* The error with which a system call ends that must not be made; 0: it is made. */
 static int refusal_of(const struct supervisor *sup, const struct task *task)
 {
-	return is_shadow_stack(task)                             ? EOPNOTSUPP
-	       : is_rseq(sup, task) || is_unloggable(sup, task)  ? ENOSYS
-	       : is_droppable(sup, task) || maps_vdso(sup, task) ? EINVAL
-								 : 0;
+	return is_shadow_stack(task)                            ? EOPNOTSUPP
+	       : is_rseq(sup, task) || is_unloggable(sup, task) ? ENOSYS
+	       : is_droppable(sup, task) || maps_vdso(sup, task) || copies_made_bytes(sup, task)
+		       ? EINVAL
+		       : 0;
 }
 
 static void refuse_syscall(struct supervisor *sup, struct task *task)

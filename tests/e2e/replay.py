@@ -187,6 +187,17 @@ def stack_limit_refused():
         equal(b"ulimit -Hs" in again.err, status == 65, "the limit in what is said: %s" % again.err)
 
 
+@case("a stack that is kept from growing by another limit than its own (RLIMIT_AS): step by step, within REP, with a handler")
+def stack_kept_small():
+    program = build("stack_kept_small.c", "-O1", *STATIC)
+    for how, status, out in ("steps", -signal.SIGSEGV, b"full\n"), ("rep", -signal.SIGSEGV, b"full\n"), ("handled", 7, b"full\nkept\n"):
+        result = recorded([program, how], status=status)
+        equal(result.out, out, "output, %s" % how)
+        same(result)
+        if how == "rep":
+            same(result, "--backend", "step")
+
+
 # How often a program is killed in the midst of calls.
 KILLS = 10
 
@@ -313,6 +324,15 @@ def at_null():
     again = replayed(result.trace)
     equal((again.status, again.out), (0, alone.out[:alone.out.index(b"mapped")]), "status and output of the replay")
     check(b"maps memory at address 0" in again.err, again.err)
+
+
+@case("a program has its heap go on elsewhere (PR_SET_MM)")
+def moves_heap():
+    result = record([build("moves_heap.c", "-O1", *STATIC)], ["--replayable", "--quiet"])
+    if result.status == 77:
+        raise Skip("no PR_SET_MM_MAP (CONFIG_CHECKPOINT_RESTORE)")
+    equal((result.status, result.out), (0, b"oooogggg" b"oooo"), "end and output")
+    same(result)
 
 
 @case("a program moves the end of its heap without having asked for it")
@@ -526,6 +546,14 @@ def unseen():
     check(b"note:" not in replayed(result.trace, "--no-output").err, "that is said where no output was asked for")
 
 
+@case("what a program copies to its standard output from a file that is made when it is read (sendfile) is repeated")
+def made_when_read():
+    for backend in "engine", "step":
+        result = recorded([build("splices_out.c", *STATIC), "made"], "--backend", backend)
+        equal(len(result.out), 48, "bytes of output")
+        same(result)
+
+
 @case("/dev/null that a program opens is not its standard error, though that is /dev/null")
 def opens_null():
     program = build("splices_out.c", *STATIC)
@@ -604,6 +632,25 @@ def private_file():
     same(result)
 
 
+@case("code in a file that is mapped privately, which the program writes other code to")
+def file_of_code():
+    program, text = build("file_of_code.c", *STATIC), fresh("code")
+    natively = execute([program, text])
+    result = recorded([program, text])
+    equal(result.out, natively.out, "the sum, natively and recorded")
+    same(result)
+    same(result, "--backend", "step")
+
+
+@case("a table of bpf(2) is mapped, and changed by calls")
+def mapped_table():
+    result = record([build("mapped_table.c")], ["--replayable", "--quiet"])
+    if result.status == 77:
+        raise Skip("bpf(2) is not to be had")
+    equal((result.status, result.out.count(b"1 ")), (0, 3), "end and output")
+    same(result)
+
+
 @case("programs executed through descriptors")
 def executes_at():
     folder = fresh_dir("at")
@@ -627,6 +674,15 @@ def own_results():
         # the processor that replays has no such instruction
         again = replayed(with_change(result, "marked", "LOG_DATA", 1), "-q", *options)
         equal((again.status, again.err, again.out), (0, result.err, result.out), "status, errors and output where it is undefined")
+
+
+@case("a program that steps itself over instructions with a result of their own")
+def steps_over_results():
+    program = build("steps_over_results.c", *STATIC)
+    for options in [], ["--backend", "step"]:
+        result = recorded([program], *options)
+        check(result.out.startswith(b"9 steps, "), "what it prints: %r" % result.out)
+        same(result)
 
 
 @case("what the x87 unit keeps of its last instruction is 0, by whom it is recorded")
@@ -1361,10 +1417,10 @@ def cut_off():
     check(b"cut off" in again.err, again.err)
 
 
-@case("calls through which memory is written later are refused with ENOSYS, and so are pages that the kernel may drop or change, with EINVAL")
+@case("calls through which memory is written later, or is hidden from others, are refused with ENOSYS, and so are pages that the kernel may drop or change, with EINVAL")
 def rings():
     program = build("rings.c")
-    refused = b"io_setup refused\nio_uring_setup refused\nuserfaultfd refused\ndroppable refused\nvdso refused\n"
+    refused = b"io_setup refused\nio_uring_setup refused\nuserfaultfd refused\nmemfd_secret refused\ndroppable refused\nvdso refused\n"
     result = recorded([program])
     equal(result.out, refused, "what the program was told")
     same(result)
@@ -1372,6 +1428,39 @@ def rings():
     if plain == refused:
         raise Skip("this kernel has none of them")
     equal(plain, execute([program]).out, "what it is told without --replayable")
+
+
+@case("a program that reads the vdso where /proc/self/maps has it, though it is hidden")
+def reads_vdso():
+    result = record([build("reads_vdso.c")], ["--replayable", "--quiet"])
+    if result.status == 77:
+        raise Skip("this kernel has no vdso")
+    check(result.out.endswith(b"\x7fELF"), "what it prints: %r" % result.out)
+    same(result)
+
+
+@case("where btrec must let go of the program the log ends, and the replay says so")
+def let_go():
+    if os.geteuid():
+        raise Skip("needs root, to become another user")
+    program = os.path.join(fresh_dir("let_go"), "program")
+    with open(program + ".c", "w") as file:
+        file.write("#include <sys/prctl.h>\n#include <unistd.h>\n"
+                   "int main(void) { write(1, \"first\\n\", 6); prctl(PR_SET_DUMPABLE, 0); write(1, \"then\\n\", 5); return 3; }\n")
+    equal(subprocess.run([*CC, program + ".c", "-o", program], stderr=subprocess.DEVNULL).returncode, 0, "status of the compiler")
+    folder = fresh_dir("another")
+    for path in TMP, folder, os.path.dirname(program):
+        os.chmod(path, 0o777)
+    trace = os.path.join(folder, "trace")
+    def other():
+        os.setgroups([])
+        os.setgid(65534)
+        os.setuid(65534)
+    made = execute([BTREC, "run", "-q", "--replayable", "-o", trace, "--", program], cwd="/", setup=other, env=dict(os.environ, HOME=folder))
+    equal((made.status, made.out), (3, b"first\nthen\n"), "end and output of the program")
+    again = replayed(trace)
+    equal((again.status, again.out), (0, b"first\n"), "end and output of the replay")
+    check(b"up to where its log ends: the program was detached, and ran on unrecorded" in again.err, again.err)
 
 
 @case("a log of a later version is refused")

@@ -157,6 +157,19 @@ def memory():
     equal(replayed(result.trace, "--memory-limit", "much").status, 2, "status with no size")
 
 
+@case("a hard limit of the shell's that is less than a replay may have is told, and a soft one is none", sanitized=False)
+def limits_of_shell():
+    if not shutil.which("perl"):
+        raise Skip("no perl")
+    result = recorded(["perl", "-e", "$x = 'x' x (100 << 20); print length $x, qq(\n)"])
+    for what, option in (resource.RLIMIT_AS, b"ulimit -Hv"), (resource.RLIMIT_DATA, b"ulimit -Hd"):
+        few, all_of_it = 90 << 20, resource.getrlimit(what)[1]
+        again = execute([BTREC, "replay", result.trace], cwd="/", setup=lambda: resource.setrlimit(what, (few, few)))
+        equal((again.status, b"a replay may have 90 MB of addresses here (%s)" % option in again.err), (71, True), "status and limit: %s" % again.err)
+        again = execute([BTREC, "replay", "-q", result.trace], cwd="/", setup=lambda: resource.setrlimit(what, (few, all_of_it)))
+        equal((again.status, again.out), (0, b"104857600\n"), "status and output under a soft limit: %s" % again.err)
+
+
 NAMED = r"""
 #include <stdio.h>
 struct node { int value; struct node *next; char name[16]; double d; };

@@ -52,6 +52,18 @@ static void fill(int fd)
 	tell("filled");
 }
 
+/* Opens the file with O_TRUNC by no name of its own. Not every file system, nor every user, can have that: -1. */
+static int cut_by_handle(const char *path)
+{
+	union {
+		struct file_handle h;
+		char room[sizeof(struct file_handle) + MAX_HANDLE_SZ];
+	} u = {.h = {.handle_bytes = MAX_HANDLE_SZ}};
+	int mount, fd = open(path, O_RDONLY);
+
+	return name_to_handle_at(fd, "", &u.h, &mount, AT_EMPTY_PATH) ? -1 : open_by_handle_at(fd, &u.h, O_RDWR | O_TRUNC);
+}
+
 int main(int argc, char **argv)
 {
 	const char *path = argv[argc - 1];
@@ -91,5 +103,9 @@ int main(int argc, char **argv)
 	fcntl(fd, F_SETFL, O_APPEND);
 	syscall(SYS_pwritev2, fd, &v, 1, 95l, 0l, 0x20);
 	tell("not appended by a flag");
+	fill(fd);
+	if (cut_by_handle(path) >= 0 && ftruncate(fd, SIZE))
+		return 2;
+	tell("cut by its handle, and grown");
 	return 0;
 }

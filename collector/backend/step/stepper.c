@@ -306,6 +306,15 @@ static bool has_logged_result(const struct backend *b, struct task *task)
 	       (st->insn.traits & BT_TRAIT_OWN_RESULT || st->back || task->has_saved_parts);
 }
 
+/* Of an instruction of which stopped() does not tell. */
+static void tell_logged_result(const struct backend *b, struct task *task)
+{
+	const struct observer *observer = task->process->space->observer;
+
+	if (has_logged_result(b, task) && observer->ops->instruction)
+		observer->ops->instruction(observer->arg, task);
+}
+
 static enum backend_stop insn_stepped(const struct backend *b, struct task *task,
 				      const siginfo_t *info)
 {
@@ -314,8 +323,10 @@ static enum backend_stop insn_stepped(const struct backend *b, struct task *task
 	step_history_step(task, true);
 	if (task->told.rip == st->addr && task->regs.rip != st->addr) /* REP stays there */
 		task->told.rip = 0;
-	if (st->program_tf && info->si_code != TRAP_HWBKPT)
+	if (st->program_tf && info->si_code != TRAP_HWBKPT) {
+		tell_logged_result(b, task); /* stopped() tells of the program's own trap */
 		return force_trap(task, info) ? BACKEND_GONE : BACKEND_SIGNAL;
+	}
 	if (has_logged_result(b, task))
 		return BACKEND_INSTRUCTION;
 	if (--st->budget == 0 || stop_point_side(task) != STOP_POINT_AHEAD ||
@@ -442,7 +453,6 @@ static bool is_in_handler(const struct task *task, const struct bt_regs *before)
 /* The task may have been killed when its errand was done, before a stop told so. */
 static void step_exiting(struct backend *b, struct task *task, const struct bt_regs *regs)
 {
-	const struct observer *observer = task->process->space->observer;
 	const struct step_task *st = task->step;
 	const struct bt_regs before = task->regs;
 
@@ -456,9 +466,7 @@ static void step_exiting(struct backend *b, struct task *task, const struct bt_r
 	else if (st->errand != ERRAND_SYSCALL && st->errand != ERRAND_SIGNAL &&
 		 before.rip == st->addr && regs->rip != before.rip) {
 		step_history_step(task, false);
-		/* Nobody is told of this step by stopped(). */
-		if (has_logged_result(b, task) && observer->ops->instruction)
-			observer->ops->instruction(observer->arg, task);
+		tell_logged_result(b, task);
 	}
 }
 
