@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "collector/replay/host.h"
+#include "collector/tracee/tracee.h"
 #include "lib/grow.h"
 
 /* The processor is told by the log's first record. */
@@ -505,6 +506,36 @@ void log_reader_pass(struct log_reader *l, size_t n)
 	l->queue.next += n - 1;
 	item_clear(&l->now);
 	(void)take_call(l);
+}
+
+/* Whether the last call that the task entered before that event of the trace is of the 32-bit
+ * table.
+ */
+static bool was_entered_as_compat(const struct trace *t, uint32_t task, uint64_t seq)
+{
+	struct trace_cursor c;
+	struct bt_record rec;
+	struct bt_error err;
+	bool compat = false;
+
+	trace_cursor_init(&c, t, &t->files[0]);
+	while (trace_cursor_next(&c, &rec, &err) == 1) {
+		if (rec.kind == BT_RECORD_SYSCALL_ENTER && rec.u.syscall_enter.task == task)
+			compat = rec.u.syscall_enter.compat;
+		if (rec.kind == BT_RECORD_SYSCALL_EXIT && rec.u.syscall_exit.seq >= seq)
+			break;
+	}
+	trace_cursor_release(&c);
+	return compat;
+}
+
+bool log_reader_is_compat(const struct log_reader *l)
+{
+	const struct bt_record_log_call *call = &l->now.event.u.log_call;
+
+	return l->now.event.kind == BT_RECORD_LOG_CALL && !l->of_calls &&
+	       (!tracee_is_in_64_bit(&call->regs) ||
+		was_entered_as_compat(l->trace, call->task, call->seq));
 }
 
 void log_reader_complete(struct log_reader *l, const struct task *task)

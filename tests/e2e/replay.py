@@ -563,6 +563,9 @@ def table_of_32_bits():
                 again = replayed(result.trace, "--backend", "step" if backend == "engine" else "engine")
                 equal((again.status, again.out), (0, b"yes\n"), "status and output of the replay (%s)" % again.err.decode(errors="replace"))
                 check(end in again.err, again.err)
+                other = changed(result, "register", "LOG_CALL", 3 if len(argv) == 1 else 4)
+                found = json.loads(other.out.splitlines()[-1])
+                equal((found["expected"], found["got"]), ("the 32-bit system call 125", "the same with other registers"), "a divergence's names")
 
 
 @case("a program that sets segments of its own ends its log")
