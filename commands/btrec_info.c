@@ -209,11 +209,13 @@ static void print_memory(const struct log_digest *d)
 
 static void print_no_start(const struct model *m, const struct log_digest *d)
 {
-	printf("not possible: its log %s before the program began", d->damaged ? "is damaged"
-								    : d->ended_early
-									    ? "ended"
-									    : "was cut off");
-	if (m->stopped) {
+	printf("not possible: its log %s before the program began",
+	       d->damage.code   ? log_damage_words(d->damage.code)
+	       : d->ended_early ? "ended"
+				: "was cut off");
+	if (d->damage.code) {
+		printf(": %s", d->damage.text);
+	} else if (m->stopped) {
 		fputs(": recording stopped: ", stdout);
 		bt_print_escaped(stdout, m->stopped->text);
 	}
@@ -242,8 +244,9 @@ static void print_replayable(const struct model *m, const struct log_digest *d)
 	if (d->ended_early) {
 		fputs(", and ends before the program: ", stdout);
 		bt_print_escaped(stdout, bt_str(d->reason));
-	} else if (d->damaged) {
-		fputs(", and is damaged: up to there", stdout);
+	} else if (d->damage.code) {
+		printf(", and %s: up to there: %s", log_damage_words(d->damage.code),
+		       d->damage.text);
 	} else if (!d->ended) {
 		fputs(", and was cut off", stdout);
 	}
@@ -275,8 +278,8 @@ static void print_uuid(const uint8_t uuid[BT_UUID_SIZE])
 	putchar('\n');
 }
 
-/* Returns whether the log is damaged. */
-static bool print_info(const struct model *m)
+/* Returns what is wrong with the log, if it has one. */
+static enum bt_error_code print_info(const struct model *m)
 {
 	const struct bt_record_header *h = &m->trace->header;
 	char *path = realpath(m->trace->path, NULL); /* behind `latest` */
@@ -318,7 +321,7 @@ static bool print_info(const struct model *m)
 			print_text("note", m->events.at[i]->rec.u.note.text);
 		else if (m->events.at[i]->rec.kind == BT_RECORD_DETACH)
 			print_text("detached", m->events.at[i]->rec.u.detach.reason);
-	return has_log && log.damaged;
+	return has_log ? log.damage.code : BT_OK;
 }
 
 /* Lists the unreadable places. Returns whether any of them is damage. */
@@ -343,7 +346,7 @@ int btrec_info(int argc, char **argv)
 	struct bt_error err;
 	struct trace *t;
 	struct model *m;
-	bool damaged;
+	enum bt_error_code damage;
 	char path[4096];
 	int at = btrec_parse_plain(argc, argv, usage, &err);
 
@@ -352,8 +355,9 @@ int btrec_info(int argc, char **argv)
 	if (at < 0 || btrec_trace_argument(argc, argv, at, path, &err) ||
 	    trace_open(&t, path, &err) || model_load(&m, t, &err))
 		return btrec_complain(&err);
-	damaged = print_info(m);
-	damaged |= print_damage(m);
+	damage = print_info(m);
+	if (print_damage(m))
+		damage = BT_E_CORRUPT;
 	model_free(m);
-	return damaged ? bt_error_exit_status(BT_E_CORRUPT) : 0;
+	return bt_error_exit_status((int)damage);
 }

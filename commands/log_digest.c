@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "collector/replay/mapped_copies.h"
 #include "collector/space/world.h"
 #include "commands/mapped_ranges.h"
 #include "format/log_calls.h"
@@ -103,6 +104,9 @@ bool log_digest_read(struct log_digest *d, const struct trace *t)
 	d->size = file->size;
 	trace_cursor_init(&c, t, file);
 	while ((rc = trace_cursor_next(&c, &rec, &err)) == 1) {
+		if (rec.kind == BT_RECORD_LOG_PIECE &&
+		    (rc = mapped_copies_check(t, &rec.u.log_piece, &err)))
+			break;
 		add_record(d, &rec, &bytes);
 		if (rec.kind == BT_RECORD_LOG_SHAPE)
 			known = known && mapped_ranges_change(&mapped, &rec.u.log_shape);
@@ -110,8 +114,14 @@ bool log_digest_read(struct log_digest *d, const struct trace *t)
 	trace_cursor_release(&c);
 	d->addresses = known ? mapped.most : 0;
 	mapped_ranges_release(&mapped);
-	d->damaged = rc && rc != -BT_E_TRUNCATED;
+	if (rc && rc != -BT_E_TRUNCATED)
+		d->damage = err;
 	return true;
+}
+
+const char *log_damage_words(enum bt_error_code code)
+{
+	return code == BT_E_NO_MEMORY || code == BT_E_IO ? "cannot be read on" : "is damaged";
 }
 
 uint64_t log_digest_memory(const struct log_digest *d)

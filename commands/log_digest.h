@@ -26,7 +26,9 @@ struct log_digest {
 	bool ended;                 /* with the program */
 	bool ended_early;           /* before that, by itself */
 	char reason[256];           /* why */
-	bool damaged;               /* it is read up to there */
+	struct bt_error damage;     /* it is read up to there: damage, or a copy of a file that the
+				       trace lacks; BT_E_NO_MEMORY, BT_E_IO: the rest could not be
+				       read; code 0: none */
 	bool has_processor;
 	struct processor_offer processor;
 };
@@ -34,6 +36,9 @@ struct log_digest {
 /* Reads the log of the trace. False: it has none. A log that is damaged or cut off is read up to
  * there. */
 bool log_digest_read(struct log_digest *d, const struct trace *t);
+
+/* What that code says of a log: "is damaged", "cannot be read on". */
+const char *log_damage_words(enum bt_error_code code);
 
 /* The bytes of addresses that a replay of the log needs (--memory-limit), in whole GB: those that
  * the program had, and those that are kept for the engine. */

@@ -35,8 +35,9 @@ struct log_item {
 	struct buf bytes; /* of the effects */
 	bool over;        /* event is none: reason says why */
 	char reason[200];
-	enum bt_error_code damage; /* then: the damage in the log's bytes; 0: none */
-	bool full;                 /* there is no memory for the effects of an event */
+	enum bt_error_code damage; /* then: the damage in the log's bytes; BT_E_NO_MEMORY, BT_E_IO:
+				      they could not be read; 0: none */
+	bool full;                 /* the effects of an event take more than they may */
 	bool cut_off;              /* the recorder did not get to the log's end */
 };
 

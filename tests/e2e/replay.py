@@ -462,7 +462,25 @@ def empty_log():
     shutil.copytree(recorded(["/bin/true"]).trace, copy)
     open(os.path.join(copy, "log-1"), "wb").close()
     equal(info(copy, "replay"), "not possible: its log was cut off before the program began", "replay")
-    equal(replayed(copy).status, 76, "status of the replay")
+    again = replayed(copy)
+    equal((again.status, copy.encode() + b": the log was cut off before the program began" in again.err), (76, True), "the replay: %s" % again.err)
+
+
+@case("a copy of a file that the trace has lost: btrec info says so, as the replay does")
+def lost_copy():
+    result = recorded(["/bin/true"])
+    lost = sorted(name for name in os.listdir(result.trace) if name.startswith("mapped-"))
+    check(lost, "the trace has no copies")
+    for name in lost:
+        for change, why in (os.unlink, "the trace has no file %s" % name), (lambda path: os.truncate(path, 5), "the trace's file %s is shorter than its log says" % name):
+            copy = fresh("trace")
+            shutil.copytree(result.trace, copy)
+            os.chmod(os.path.join(copy, name), 0o600)
+            change(os.path.join(copy, name))
+            told = execute([BTREC, "info", copy])
+            equal((told.status, why.encode() in told.out), (76, True), "btrec info: %s" % told.out)
+            again = replayed(copy)
+            equal((again.status, why.encode() in again.err), (76, True), "the replay: %s" % again.err)
 
 
 @case("a limit of file sizes that lets no log be written: btrec info and btrec replay say so")
@@ -1547,7 +1565,10 @@ def damaged():
             file.write(b"\xff" * 40)
     again = replayed(result.trace)
     equal(again.status, 76, "status")
-    check(re.match(rb"btrec: \S+: the log is damaged behind \d+ events: ", again.err), again.err)
+    why = re.match(rb"btrec: \S+: the log is damaged behind \d+ events: (.+)\n", again.err)
+    check(why, again.err)
+    told = execute([BTREC, "info", result.trace])
+    equal((told.status, b"is damaged" in told.out and why.group(1) in told.out), (76, True), "btrec info: %s" % told.out)
 
 
 main(sanitized=2)
