@@ -209,6 +209,10 @@ static void print_memory(const struct log_digest *d)
 
 static void print_no_start(const struct model *m, const struct log_digest *d)
 {
+	if (!d->damage.code && !d->ended_early && m->trace->being_written) {
+		puts("not possible yet: its log has no program, and is still being written");
+		return;
+	}
 	printf("not possible: its log %s before the program began",
 	       d->damage.code   ? log_damage_words(d->damage.code)
 	       : d->ended_early ? "ended"
@@ -248,7 +252,9 @@ static void print_replayable(const struct model *m, const struct log_digest *d)
 		printf(", and %s: up to there: %s", log_damage_words(d->damage.code),
 		       d->damage.text);
 	} else if (!d->ended) {
-		fputs(", and was cut off", stdout);
+		fputs(m->trace->being_written ? ", and is still being written"
+					      : ", and was cut off",
+		      stdout);
 	}
 	putchar('\n');
 	print_memory(d);

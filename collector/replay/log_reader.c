@@ -250,7 +250,9 @@ static void read_item(struct log_reader *l, struct log_item *item)
 		}
 	}
 	item->cut_off = rc == 0 || rc == -BT_E_TRUNCATED;
-	(void)item_ends(item, item->cut_off ? "the recorder was cut off there" : err.text);
+	(void)item_ends(item, !item->cut_off            ? err.text
+			      : l->trace->being_written ? "the log is still being written"
+							: "the recorder was cut off there");
 	item->damage = item->cut_off ? 0 : err.code;
 }
 

@@ -466,6 +466,29 @@ def empty_log():
     equal((again.status, copy.encode() + b": the log was cut off before the program began" in again.err), (76, True), "the replay: %s" % again.err)
 
 
+@case("of a recording that goes on btrec info and btrec replay say that, not that it was cut off")
+def still_recorded():
+    # 6,000 lines are two megabytes that the log has from the pipe: more than a block.
+    for lines in 0, 6000:
+        trace = fresh("trace")
+        going = subprocess.Popen([BTREC, "run", "-q", "--replayable", "-o", trace, "/bin/cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        for number in range(lines):
+            going.stdin.write(os.urandom(200).hex().encode() + b"\n")
+            going.stdin.flush()
+            going.stdout.readline()
+        going.stdin.write(b"ready\n")
+        going.stdin.flush()
+        equal(going.stdout.readline(), b"ready\n", "what the program wrote")
+        told, again = execute([BTREC, "info", trace]), replayed(trace, "--no-output")
+        going.stdin.close()
+        equal(going.wait(), 0, "status of the program")
+        for text in told.out, again.err:
+            check(b"still being written" in text and b"cut off" not in text, text)
+        check(re.search(rb"\nreplay +%s" % (b"possible .* still being written" if lines else b"not possible yet: "), told.out), told.out)
+        equal(again.status, 0 if lines else 76, "status of the replay: %s" % again.err)
+        equal(replayed(trace, "--no-output").status, 0, "status of the replay when it is there whole")
+
+
 @case("a copy of a file that the trace has lost: btrec info says so, as the replay does")
 def lost_copy():
     result = recorded(["/bin/true"])

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Pieces of a trace's copies of files: which are damage, and that one that cannot be read is none. */
+/* Pieces of a trace's copies of files: which are damage, and that one that cannot be read is none.
+ */
 #include "collector/replay/mapped_copies.h"
 
 #include <fcntl.h>
