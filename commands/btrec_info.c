@@ -15,6 +15,7 @@
 #include "commands/trace_shelf.h"
 #include "decoder/model/model.h"
 #include "decoder/model/signals.h"
+#include "format/log_values.h"
 #include "lib/array_size.h"
 #include "lib/branch.h"
 #include "lib/say.h"
@@ -234,6 +235,10 @@ static void print_replayable(const struct model *m, const struct log_digest *d)
 	print_label("replay");
 	if (!d->events[LOG_PART_START]) {
 		print_no_start(m, d);
+		return;
+	}
+	if (d->version > BT_LOG_VERSION) {
+		puts("not possible: its log is of a later version of btrec");
 		return;
 	}
 	if (d->has_processor)

@@ -58,6 +58,10 @@ static void add_record(struct log_digest *d, const struct bt_record *rec, uint64
 		d->has_processor = true;
 		log_processor_decode(&rec->u.log_processor, &d->processor);
 		break;
+	case BT_RECORD_LOG:
+		d->version = rec->u.log.version;
+		add_event(d, rec, bytes);
+		break;
 	case BT_RECORD_LOG_DATA:
 		*bytes += rec->u.log_data.bytes.len;
 		break;

@@ -20,6 +20,7 @@ struct log_digest {
 	uint64_t events[LOG_PARTS]; /* the start is one; handlers and ends are not counted */
 	uint64_t bytes[LOG_PARTS];  /* of memory, before packing */
 	uint64_t registers;         /* bytes of them, of effects alone, before packing */
+	uint32_t version;           /* of the log */
 	uint64_t unseen;            /* bytes of output that it does not have */
 	uint64_t addresses;         /* bytes of addresses that the program had at most; 0:
 				       not known */

@@ -1420,9 +1420,11 @@ def rings():
 
 @case("a log of a later version is refused")
 def later():
-    again = changed(recorded(["/bin/true"]), "version", "LOG", 1)
+    later = with_change(recorded(["/bin/true"]), "version", "LOG", 1)
+    again = replayed(later)
     equal(again.status, 69, "status")
     check(b"the log is of a later version of btrec" in again.err, again.err)
+    equal(info(later, "replay"), "not possible: its log is of a later version of btrec", "btrec info")
 
 
 @case("features that this processor lacks are named beforehand")
