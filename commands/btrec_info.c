@@ -198,14 +198,14 @@ static void print_log(const struct log_digest *d)
 /* Of a program that reserves more addresses than a replay may have by default. */
 static void print_memory(const struct log_digest *d)
 {
-	uint64_t usual = host_usual_memory(), needed = log_digest_memory(d);
-	char had[24], here[24];
+	uint64_t usual = host_allowed_memory(host_usual_memory());
+	char had[24], here[24], enough[LOG_REMEDY_MAX];
 
-	if (usual && needed > usual)
+	if (usual && log_digest_memory(d) > usual)
 		printf("%-12sthe program had up to %s of addresses, and a replay may have %s here: "
-		       "btrec replay --memory-limit %" PRIu64 "G\n",
+		       "%s\n",
 		       "addresses", size_words(d->addresses, had), size_words(usual, here),
-		       needed >> 30);
+		       log_digest_memory_remedy(d, enough));
 }
 
 static void print_no_start(const struct model *m, const struct log_digest *d)

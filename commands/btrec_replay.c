@@ -408,14 +408,14 @@ static bool find_stopped(const struct trace *t, char *why, size_t room)
 static int tell_failure(const struct question *q, const struct bt_error *failure,
 			const struct trace *t, struct bt_error *err)
 {
+	char why[200], enough[LOG_REMEDY_MAX];
 	struct log_digest log;
-	char why[200];
 
 	*err = *failure;
 	if (failure->code == BT_E_NO_MEMORY && log_digest_read(&log, t) &&
 	    log_digest_memory(&log) > q->memory)
-		bt_fail(err, failure->code, failure->os_errno, "%s: --memory-limit %lluG is enough",
-			failure->text, (unsigned long long)log_digest_memory(&log) >> 30);
+		bt_fail(err, failure->code, failure->os_errno, "%s: %s", failure->text,
+			log_digest_memory_remedy(&log, enough));
 	else if (failure->code == BT_E_TRUNCATED && find_stopped(t, why, sizeof why))
 		bt_fail(err, failure->code, failure->os_errno, "%s: %s: recording stopped: %s",
 			q->path, failure->text, why);
@@ -704,7 +704,7 @@ static int make_replay(struct replay_run *run, struct replay_arguments *args, co
 		.replay = &run->session,
 		.look = &args->look,
 		.checksum = {.every = args->checksum, .json = args->json},
-		.memory = args->memory ? args->memory : host_usual_memory()};
+		.memory = host_allowed_memory(args->memory ? args->memory : host_usual_memory())};
 	if (!rc && args->window.output && !args->window.text)
 		rc = bt_fail(err, BT_E_MISUSE, 0, "-o says where the trace of --window is made");
 	if (rc || (rc = trace_open(&t, path, err)))

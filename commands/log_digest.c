@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "commands/log_digest.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "collector/replay/host.h"
 #include "collector/replay/mapped_copies.h"
 #include "collector/space/world.h"
 #include "commands/mapped_ranges.h"
@@ -133,4 +135,17 @@ uint64_t log_digest_memory(const struct log_digest *d)
 	const uint64_t gb = UINT64_C(1) << 30;
 
 	return (d->addresses + WORLD_RESERVED_SIZE + gb - 1) / gb * gb;
+}
+
+const char *log_digest_memory_remedy(const struct log_digest *d, char text[LOG_REMEDY_MAX])
+{
+	uint64_t needed = log_digest_memory(d);
+
+	snprintf(text, LOG_REMEDY_MAX,
+		 host_allowed_memory(needed) < needed ? "the hard limit is less than the %" PRIu64
+							" GB that are enough (ulimit -Hv)"
+						      : "btrec replay --memory-limit %" PRIu64
+							"G is enough",
+		 needed >> 30);
+	return text;
 }

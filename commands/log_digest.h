@@ -45,4 +45,8 @@ const char *log_damage_words(enum bt_error_code code);
  * the program had, and those that are kept for the engine. */
 uint64_t log_digest_memory(const struct log_digest *d);
 
+/* How a replay gets these where it does not have them. Returns text. */
+enum { LOG_REMEDY_MAX = 100 };
+const char *log_digest_memory_remedy(const struct log_digest *d, char text[LOG_REMEDY_MAX]);
+
 #endif

@@ -147,6 +147,15 @@ uint64_t host_usual_memory(void)
 		       : (machine.totalram + machine.totalswap) * (uint64_t)machine.mem_unit;
 }
 
+uint64_t host_allowed_memory(uint64_t wanted)
+{
+	struct rlimit now;
+
+	if (getrlimit(RLIMIT_AS, &now) || now.rlim_max == RLIM_INFINITY)
+		return wanted;
+	return !wanted || now.rlim_max < wanted ? now.rlim_max : wanted;
+}
+
 static int confine_thread(pid_t tid, uint64_t memory, struct bt_error *err)
 {
 	const uint64_t all[6] = {0, UINT32_MAX, 0};

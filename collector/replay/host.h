@@ -15,6 +15,10 @@
 /* The memory that this machine has, with its swap, in bytes. 0: unknown. */
 uint64_t host_usual_memory(void);
 
+/* Of so many bytes of addresses, 0: without a limit, those that a process may have here: the hard
+ * limit (RLIMIT_AS) stays. */
+uint64_t host_allowed_memory(uint64_t wanted);
+
 /* Takes all memory and all descriptors from the thread's process, for good: limits and a system
  * call filter (host_filter.h) hold it from here on. memory: the bytes of addresses that it may
  * have, 0: no limit. The thread is at the exit of an execve or of a call that was not made, here

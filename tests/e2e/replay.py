@@ -828,11 +828,24 @@ def reserved():
     same(result, "--memory-limit", "2T")
     if machine_memory() >= 1 << 40: # then a replay needs no limit of its own
         return
-    told = re.search(r"btrec replay --memory-limit (\d+G)$", info(result.trace, "addresses")).group(1)
+    told = re.search(r"btrec replay --memory-limit (\d+G) is enough$", info(result.trace, "addresses")).group(1)
     refused = replayed(result.trace)
     equal((refused.status, b"--memory-limit %s is enough" % told.encode() in refused.err), (71, True), "status without, and what is said: %s" % refused.err)
     same(result, "--memory-limit", told)
     check(b"addresses" not in execute([BTREC, "info", recorded(["/bin/true"]).trace]).out, "that a small program needs no limit of its own is not seen")
+
+
+@case("a hard limit of addresses is told, and no --memory-limit, which would not help", sanitized=False)
+def hard_limit():
+    argv = [build("reserves_much.c", *STATIC)]
+    if native(argv).status:
+        raise Skip("so much cannot be reserved here")
+    result = recorded_alone(argv)
+    limited = lambda: resource.setrlimit(resource.RLIMIT_AS, (16 << 30, 16 << 30))
+    for argv, status in (["info"], 0), (["replay"], 71), (["replay", "--memory-limit", "2T"], 71):
+        done = subprocess.run([BTREC, *argv, result.trace], preexec_fn=limited, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        equal((done.returncode, b"--memory-limit" in done.stdout), (status, False), "%s: %s" % (argv, done.stdout))
+        check(re.search(rb"a replay may have (16 GB|16384 MB)( of addresses)? here.* hard limit .*\(ulimit -Hv\)", done.stdout), done.stdout)
 
 
 @case("changes of mappings that fail with a part done, and advice on pages that cannot be written")
