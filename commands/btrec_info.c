@@ -15,6 +15,7 @@
 #include "commands/trace_shelf.h"
 #include "decoder/model/model.h"
 #include "decoder/model/signals.h"
+#include "format/log_values.h"
 #include "lib/array_size.h"
 #include "lib/branch.h"
 #include "lib/say.h"
@@ -197,23 +198,31 @@ static void print_log(const struct log_digest *d)
 /* Of a program that reserves more addresses than a replay may have by default. */
 static void print_memory(const struct log_digest *d)
 {
-	uint64_t usual = host_usual_memory(), needed = log_digest_memory(d);
-	char had[24], here[24];
+	const char *by;
+	uint64_t usual = host_room(0, host_usual_memory(), &by);
+	char had[24], here[24], enough[LOG_REMEDY_MAX];
 
-	if (usual && needed > usual)
-		printf("%-12sthe program had up to %s of addresses, and a replay may have %s here: "
-		       "btrec replay --memory-limit %" PRIu64 "G\n",
-		       "addresses", size_words(d->addresses, had), size_words(usual, here),
-		       needed >> 30);
+	if (log_digest_memory(d) > usual)
+		printf("%-12sthe program had up to %s of addresses, and a replay may have %s "
+		       "here%s: "
+		       "%s\n",
+		       "addresses", size_words(d->addresses, had), size_words(usual, here), by,
+		       log_digest_memory_remedy(d, enough));
 }
 
 static void print_no_start(const struct model *m, const struct log_digest *d)
 {
-	printf("not possible: its log %s before the program began", d->damaged ? "is damaged"
-								    : d->ended_early
-									    ? "ended"
-									    : "was cut off");
-	if (m->stopped) {
+	if (!d->damage.code && !d->ended_early && m->trace->being_written) {
+		puts("not possible yet: its log has no program, and is still being written");
+		return;
+	}
+	printf("not possible: its log %s before the program began",
+	       d->damage.code   ? log_damage_words(d->damage.code)
+	       : d->ended_early ? "ended"
+				: "was cut off");
+	if (d->damage.code) {
+		printf(": %s", d->damage.text);
+	} else if (m->stopped) {
 		fputs(": recording stopped: ", stdout);
 		bt_print_escaped(stdout, m->stopped->text);
 	}
@@ -230,6 +239,10 @@ static void print_replayable(const struct model *m, const struct log_digest *d)
 		print_no_start(m, d);
 		return;
 	}
+	if (d->version > BT_LOG_VERSION) {
+		puts("not possible: its log is of a later version of btrec");
+		return;
+	}
 	if (d->has_processor)
 		processor_offer_read(&here);
 	if (d->has_processor &&
@@ -242,10 +255,13 @@ static void print_replayable(const struct model *m, const struct log_digest *d)
 	if (d->ended_early) {
 		fputs(", and ends before the program: ", stdout);
 		bt_print_escaped(stdout, bt_str(d->reason));
-	} else if (d->damaged) {
-		fputs(", and is damaged: up to there", stdout);
+	} else if (d->damage.code) {
+		printf(", and %s: up to there: %s", log_damage_words(d->damage.code),
+		       d->damage.text);
 	} else if (!d->ended) {
-		fputs(", and was cut off", stdout);
+		fputs(m->trace->being_written ? ", and is still being written"
+					      : ", and was cut off",
+		      stdout);
 	}
 	putchar('\n');
 	print_memory(d);
@@ -275,8 +291,8 @@ static void print_uuid(const uint8_t uuid[BT_UUID_SIZE])
 	putchar('\n');
 }
 
-/* Returns whether the log is damaged. */
-static bool print_info(const struct model *m)
+/* Returns what is wrong with the log, if it has one. */
+static enum bt_error_code print_info(const struct model *m)
 {
 	const struct bt_record_header *h = &m->trace->header;
 	char *path = realpath(m->trace->path, NULL); /* behind `latest` */
@@ -318,7 +334,7 @@ static bool print_info(const struct model *m)
 			print_text("note", m->events.at[i]->rec.u.note.text);
 		else if (m->events.at[i]->rec.kind == BT_RECORD_DETACH)
 			print_text("detached", m->events.at[i]->rec.u.detach.reason);
-	return has_log && log.damaged;
+	return has_log ? log.damage.code : BT_OK;
 }
 
 /* Lists the unreadable places. Returns whether any of them is damage. */
@@ -343,7 +359,7 @@ int btrec_info(int argc, char **argv)
 	struct bt_error err;
 	struct trace *t;
 	struct model *m;
-	bool damaged;
+	enum bt_error_code damage;
 	char path[4096];
 	int at = btrec_parse_plain(argc, argv, usage, &err);
 
@@ -352,8 +368,9 @@ int btrec_info(int argc, char **argv)
 	if (at < 0 || btrec_trace_argument(argc, argv, at, path, &err) ||
 	    trace_open(&t, path, &err) || model_load(&m, t, &err))
 		return btrec_complain(&err);
-	damaged = print_info(m);
-	damaged |= print_damage(m);
+	damage = print_info(m);
+	if (print_damage(m))
+		damage = BT_E_CORRUPT;
 	model_free(m);
-	return damaged ? bt_error_exit_status(BT_E_CORRUPT) : 0;
+	return bt_error_exit_status((int)damage);
 }

@@ -81,7 +81,7 @@ int btrec_trace_argument(int argc, char **argv, int operand, char path[BT_PATH_M
 		return bt_fail(err, BT_E_MISUSE, 0, "%s: one trace at a time, not %d", argv[0],
 			       argc - operand);
 	if (argc - operand == 1) {
-		snprintf(path, BT_PATH_MAX, "%s", argv[operand]);
+		trace_home_find(argv[operand], path);
 		return 0;
 	}
 	return trace_home_latest(path, err);

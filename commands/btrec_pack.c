@@ -2,6 +2,7 @@
 /* btrec pack: a trace in one file. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,6 +83,8 @@ static int write_pack(const char *output, const struct trace *t, const char *nam
 		      bool with_symbols, struct bt_error *err)
 {
 	int fd = open(output, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600), rc;
+
+	signal(SIGXFSZ, SIG_IGN); /* a limit of file sizes is told by errno, and leaves no part */
 
 	if (fd < 0 && errno == EEXIST)
 		return bt_fail(err, BT_E_EXISTS, 0,

@@ -207,10 +207,8 @@ static int choose_backend(const char *name, struct backend_ops *out, struct bt_e
 				       .history_off = true,
 				       .replayable = true};
 
-	if (!mode_has_backend(wish.backend))
+	if (!mode_has_backend(wish.backend) || mode_find(&wish, &mode, err))
 		return bt_fail(err, BT_E_MISUSE, 0, "--backend: %s is none of engine, step", name);
-	if (mode_find(&wish, &mode, err))
-		return -(int)err->code;
 	*out = *mode->ops;
 	return 0;
 }
@@ -220,6 +218,21 @@ static void on_tick(void *arg, struct supervisor *sup)
 {
 	(void)arg;
 	(void)sup;
+}
+
+/* There is one process, and it is told once. */
+static void tell_slow(void *arg, const char *why)
+{
+	const struct replay_run *run = arg;
+	struct log_digest log;
+
+	(void)why; /* is about a program that is recorded */
+	/* A replay that has ended has no room for anything. */
+	if (!run->session.done && log_digest_read(&log, run->session.log.trace))
+		say("note: single-stepped, at a hundred thousand instructions a second at most: "
+		    "there is no room for the code cache in the memory that a replay may have "
+		    "(--memory-limit, ulimit -v); %llu GB are enough",
+		    (unsigned long long)log_digest_memory(&log) >> 30);
 }
 
 static int run_host(struct replay_run *run, struct bt_error *err)
@@ -254,6 +267,8 @@ static int run_host(struct replay_run *run, struct bt_error *err)
 			&run->backend, &options);
 	run->sup.tick = &never;
 	run->sup.on_tick = on_tick;
+	run->sup.backend.tell_slow = tell_slow;
+	run->sup.backend.tell_arg = run;
 	if (supervisor_adopt(&run->sup, pid, false, err)) {
 		kill(pid, SIGKILL);
 		supervisor_release(&run->sup);
@@ -393,35 +408,38 @@ static bool find_stopped(const struct trace *t, char *why, size_t room)
 static int tell_failure(const struct question *q, const struct bt_error *failure,
 			const struct trace *t, struct bt_error *err)
 {
+	char why[200], enough[LOG_REMEDY_MAX];
 	struct log_digest log;
-	char why[200];
 
 	*err = *failure;
 	if (failure->code == BT_E_NO_MEMORY && log_digest_read(&log, t) &&
-	    log_digest_memory(&log) > q->memory)
-		bt_fail(err, failure->code, failure->os_errno, "%s: --memory-limit %lluG is enough",
-			failure->text, (unsigned long long)log_digest_memory(&log) >> 30);
+	    log_digest_memory(&log) > host_allowed_memory(q->memory))
+		bt_fail(err, failure->code, failure->os_errno, "%s: %s", failure->text,
+			log_digest_memory_remedy(&log, enough));
 	else if (failure->code == BT_E_TRUNCATED && find_stopped(t, why, sizeof why))
 		bt_fail(err, failure->code, failure->os_errno, "%s: %s: recording stopped: %s",
 			q->path, failure->text, why);
+	else if (failure->code == BT_E_TRUNCATED)
+		bt_fail(err, failure->code, failure->os_errno, "%s: %s", q->path, failure->text);
 	return -(int)err->code;
 }
 
 static int tell_end(const struct question *q, struct replaying *r, const struct trace *t,
 		    struct bt_error *err)
 {
+	char most[24];
 	int rc;
 
 	if (r->log.now.damage)
-		return bt_fail(err, r->log.now.damage, 0,
-			       "%s: the log is damaged behind %llu events: %s", q->path,
+		return bt_fail(err, r->log.now.damage, 0, "%s: the log %s behind %llu events: %s",
+			       q->path, log_damage_words(r->log.now.damage),
 			       (unsigned long long)r->events, r->log.now.reason);
 	if (r->log.now.full)
 		return bt_fail(err, BT_E_NO_MEMORY, 0,
 			       "%s: one event of the log, behind %llu others, takes more than "
-			       "%llu MB (--memory-limit SIZE; half of it is for that)",
+			       "%s (--memory-limit SIZE; half of it is for that)",
 			       q->path, (unsigned long long)r->events,
-			       (unsigned long long)(r->log.most >> 20));
+			       size_words(r->log.most, most));
 	if (r->failure.code)
 		return tell_failure(q, &r->failure, t, err);
 	if (r->divergence.kind) {
@@ -636,6 +654,10 @@ static int replay_trace(struct replay_run *run, struct question *q, const struct
 
 	if (!rc && q->args->window.text) {
 		find_message(q, t);
+		/* A reader of the output that goes, or a limit of file sizes, leaves no half trace:
+		 * errno tells of them. */
+		signal(SIGPIPE, SIG_IGN);
+		signal(SIGXFSZ, SIG_IGN);
 		rc = open_window(run, q, t, err);
 	}
 	if (rc)

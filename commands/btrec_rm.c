@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* btrec rm: removes traces. */
 #include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "commands/btrec_commands.h"
 #include "commands/trace_shelf.h"
@@ -11,15 +9,12 @@
 static const char usage[] = "Usage: btrec rm TRACE...\nRemoves traces: directories, or names of "
 			    "traces in the trace directory.";
 
-/* A name without a slash is looked for in the trace directory, too. */
 static int remove_named(const char *name, struct bt_error *err)
 {
-	char dir[BT_PATH_MAX], path[BT_PATH_MAX + 300];
+	char path[BT_PATH_MAX];
 
-	if (strchr(name, '/') || !access(name, F_OK) || trace_home(dir, NULL))
-		return trace_remove(name, err);
-	snprintf(path, sizeof path, "%s/%.290s", dir, name);
-	return trace_remove(access(path, F_OK) ? name : path, err);
+	trace_home_find(name, path);
+	return trace_remove(path, err);
 }
 
 int btrec_rm(int argc, char **argv)

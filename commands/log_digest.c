@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "commands/log_digest.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "collector/replay/host.h"
+#include "collector/replay/mapped_copies.h"
 #include "collector/space/world.h"
 #include "commands/mapped_ranges.h"
 #include "format/log_calls.h"
@@ -57,6 +60,10 @@ static void add_record(struct log_digest *d, const struct bt_record *rec, uint64
 		d->has_processor = true;
 		log_processor_decode(&rec->u.log_processor, &d->processor);
 		break;
+	case BT_RECORD_LOG:
+		d->version = rec->u.log.version;
+		add_event(d, rec, bytes);
+		break;
 	case BT_RECORD_LOG_DATA:
 		*bytes += rec->u.log_data.bytes.len;
 		break;
@@ -103,6 +110,9 @@ bool log_digest_read(struct log_digest *d, const struct trace *t)
 	d->size = file->size;
 	trace_cursor_init(&c, t, file);
 	while ((rc = trace_cursor_next(&c, &rec, &err)) == 1) {
+		if (rec.kind == BT_RECORD_LOG_PIECE &&
+		    (rc = mapped_copies_check(t, &rec.u.log_piece, &err)))
+			break;
 		add_record(d, &rec, &bytes);
 		if (rec.kind == BT_RECORD_LOG_SHAPE)
 			known = known && mapped_ranges_change(&mapped, &rec.u.log_shape);
@@ -110,8 +120,14 @@ bool log_digest_read(struct log_digest *d, const struct trace *t)
 	trace_cursor_release(&c);
 	d->addresses = known ? mapped.most : 0;
 	mapped_ranges_release(&mapped);
-	d->damaged = rc && rc != -BT_E_TRUNCATED;
+	if (rc && rc != -BT_E_TRUNCATED)
+		d->damage = err;
 	return true;
+}
+
+const char *log_damage_words(enum bt_error_code code)
+{
+	return code == BT_E_NO_MEMORY || code == BT_E_IO ? "cannot be read on" : "is damaged";
 }
 
 uint64_t log_digest_memory(const struct log_digest *d)
@@ -119,4 +135,16 @@ uint64_t log_digest_memory(const struct log_digest *d)
 	const uint64_t gb = UINT64_C(1) << 30;
 
 	return (d->addresses + WORLD_RESERVED_SIZE + gb - 1) / gb * gb;
+}
+
+const char *log_digest_memory_remedy(const struct log_digest *d, char text[LOG_REMEDY_MAX])
+{
+	uint64_t needed = log_digest_memory(d);
+
+	snprintf(text, LOG_REMEDY_MAX,
+		 host_allowed_memory(needed) < needed
+			 ? "the hard limit is less than the %" PRIu64 " GB that are enough"
+			 : "btrec replay --memory-limit %" PRIu64 "G is enough",
+		 needed >> 30);
+	return text;
 }

@@ -100,6 +100,29 @@ static bool add_range(struct mapped_ranges *m, uint64_t start, uint64_t end)
 	return true;
 }
 
+static void remove_block(struct mapped_ranges *m, size_t index)
+{
+	free(m->blocks[index]);
+	MOVE(m->blocks, m->count, index + 1, index);
+	m->count--;
+}
+
+/* Puts the ranges of that block and of the next one into one block where they leave room there. */
+static void join_blocks(struct mapped_ranges *m, size_t index)
+{
+	struct mapped_block *lower, *upper;
+
+	if (index + 1 >= m->count)
+		return;
+	lower = m->blocks[index];
+	upper = m->blocks[index + 1];
+	if (lower->count + upper->count > MAPPED_JOINED)
+		return;
+	memcpy(lower->ranges + lower->count, upper->ranges, upper->count * sizeof *upper->ranges);
+	lower->count += upper->count;
+	remove_block(m, index + 1);
+}
+
 static void remove_range(struct mapped_ranges *m, struct range_index at)
 {
 	struct mapped_block *b = m->blocks[at.block];
@@ -107,11 +130,13 @@ static void remove_range(struct mapped_ranges *m, struct range_index at)
 	m->now -= b->ranges[at.range].end - b->ranges[at.range].start;
 	m->ranges--;
 	MOVE(b->ranges, b->count, at.range + 1, at.range);
-	if (--b->count)
+	if (!--b->count) {
+		remove_block(m, at.block);
 		return;
-	free(b);
-	MOVE(m->blocks, m->count, at.block + 1, at.block);
-	m->count--;
+	}
+	join_blocks(m, at.block);
+	if (at.block)
+		join_blocks(m, at.block - 1);
 }
 
 /* Maps [start, end), which may lie over what is there, or takes it away. */

@@ -4,7 +4,8 @@
  * ranges that no program can have are left out.
  *
  * The ranges lie in blocks, so that a change in the midst of many moves those of a block alone: it
- * costs about the same whatever comes before it. */
+ * costs about the same whatever comes before it. Neighbours that have become small are joined: the
+ * blocks are at most one more than 2 / MAPPED_JOINED of the ranges. */
 #ifndef BT_MAPPED_RANGES_H
 #define BT_MAPPED_RANGES_H
 
@@ -19,6 +20,8 @@ struct mapped_range {
 
 enum {
 	MAPPED_BLOCK = 256,
+	MAPPED_JOINED = MAPPED_BLOCK / 2, /* two neighbours have more, as have the halves of a full
+					     block and its neighbours */
 	MAPPED_RANGES_MOST = 1 << 22, /* a program may have 65530 mappings, unless the system allows
 					 more (max_map_count, Linux 6.18) */
 };

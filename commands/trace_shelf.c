@@ -230,18 +230,20 @@ int trace_shelf_prune(const char *dir, const struct shelf_limits *limits, bool t
 			count++;
 			size += s.at[i].size;
 		}
-	for (size_t i = 0; i < s.count && !rc; i++) {
+	for (size_t i = 0; i < s.count; i++) {
 		const struct trace_digest *d = &s.at[i];
+		struct bt_error cause;
+		int failed;
 
 		if (d->state != TRACE_COMPLETE || d->packed ||
 		    !exceeds_limits(limits, d, count, size) ||
 		    (limits->spare && !strcmp(limits->spare, d->name)))
 			continue;
 		snprintf(path, sizeof path, "%s/%s", dir, d->name);
-		rc = trial ? 0 : trace_remove(path, err);
-		if (rc)
-			break;
-		if (removed)
+		failed = trial ? 0 : trace_remove(path, &cause);
+		if (failed && !rc)
+			rc = (*err = cause, failed);
+		if (!failed && removed)
 			removed(arg, path, d);
 		count--;
 		size -= d->size;

@@ -32,8 +32,8 @@ struct shelf_limits {
 };
 
 /* Removes the oldest complete traces of dir until the limits hold. removed() is told of each, after
- * it is gone, or, for a trial, instead; NULL: nobody is. Errors: of trace_shelf_open() and
- * trace_remove(); the first ends it. */
+ * it is gone, or, for a trial, instead; NULL: nobody is. One that cannot be removed stays, and none
+ * goes in its place. Errors: of trace_shelf_open(), and the first of trace_remove(). */
 int trace_shelf_prune(const char *dir, const struct shelf_limits *limits, bool trial,
 		      void (*removed)(void *arg, const char *path, const struct trace_digest *d),
 		      void *arg, struct bt_error *err) BT_MUST_USE;

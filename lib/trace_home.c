@@ -4,6 +4,7 @@
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 int trace_home(char dir[BT_PATH_MAX], struct bt_error *err)
@@ -40,4 +41,16 @@ int trace_home_latest(char path[BT_PATH_MAX], struct bt_error *err)
 	if (!rc)
 		snprintf(path, BT_PATH_MAX, "%.4000s/latest", dir);
 	return rc;
+}
+
+void trace_home_find(const char *name, char path[BT_PATH_MAX])
+{
+	char dir[BT_PATH_MAX];
+
+	if (*name && !strchr(name, '/') && access(name, F_OK) && !trace_home(dir, NULL)) {
+		snprintf(path, BT_PATH_MAX, "%.3700s/%.300s", dir, name);
+		if (!access(path, F_OK))
+			return;
+	}
+	snprintf(path, BT_PATH_MAX, "%s", name);
 }

@@ -18,4 +18,8 @@ int trace_home(char dir[BT_PATH_MAX], struct bt_error *err) BT_MUST_USE;
 /* The path of the latest trace there, which may be missing. Errors: BT_E_IO. */
 int trace_home_latest(char path[BT_PATH_MAX], struct bt_error *err) BT_MUST_USE;
 
+/* The path of the trace that a user names: a name without a slash is looked for in that directory,
+ * too, where nothing has it here. */
+void trace_home_find(const char *name, char path[BT_PATH_MAX]);
+
 #endif

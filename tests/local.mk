@@ -133,7 +133,7 @@ tests_unit_test_x86_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_x86_cpu_SOURCES = tests/unit/test_x86_cpu.c tests/unit/x86_oracle.c tests/unit/x86_oracle.h
 tests_unit_test_x86_cpu_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 
-UNIT_TESTS += tests/unit/test_segment tests/unit/test_lookahead tests/unit/test_stop_point tests/unit/test_timer_pace tests/unit/test_destination tests/unit/test_code_pages tests/unit/test_origins tests/unit/test_watched_pages tests/unit/test_address_lists tests/unit/test_state_map tests/unit/test_page_lists tests/unit/test_log_objects tests/unit/test_mapped_ranges tests/unit/test_file_store tests/unit/test_present_pages tests/unit/test_memory_copy tests/unit/test_persisted_groups tests/unit/test_untrusted_file tests/unit/test_record_copy tests/unit/test_branch_log tests/unit/test_branch_log_cases tests/unit/test_branch_log_gaps tests/unit/test_branch_log_kept tests/unit/test_branch_log_long tests/unit/test_branch_log_predictions tests/unit/test_predictions tests/unit/test_safe_points tests/unit/test_spin tests/unit/test_branch_ring tests/unit/test_syscall_record tests/unit/test_fragment_loop
+UNIT_TESTS += tests/unit/test_segment tests/unit/test_lookahead tests/unit/test_stop_point tests/unit/test_timer_pace tests/unit/test_destination tests/unit/test_code_pages tests/unit/test_origins tests/unit/test_watched_pages tests/unit/test_address_lists tests/unit/test_state_map tests/unit/test_page_lists tests/unit/test_log_objects tests/unit/test_mapped_copies tests/unit/test_mapped_ranges tests/unit/test_file_store tests/unit/test_present_pages tests/unit/test_memory_copy tests/unit/test_persisted_groups tests/unit/test_untrusted_file tests/unit/test_record_copy tests/unit/test_branch_log tests/unit/test_branch_log_cases tests/unit/test_branch_log_gaps tests/unit/test_branch_log_kept tests/unit/test_branch_log_long tests/unit/test_branch_log_predictions tests/unit/test_predictions tests/unit/test_safe_points tests/unit/test_spin tests/unit/test_branch_ring tests/unit/test_syscall_record tests/unit/test_fragment_loop
 tests_unit_test_timer_pace_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_stop_point_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_destination_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
@@ -147,6 +147,7 @@ tests_unit_test_present_pages_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIB
 tests_unit_test_memory_copy_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_file_store_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_mapped_ranges_LDADD = commands/libcommands.a $(UNIT_FORMAT_LIBS)
+tests_unit_test_mapped_copies_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_log_objects_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_address_lists_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_state_map_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)

@@ -560,7 +560,7 @@ static int print_address(const char *program, const char *place)
 static int btview(int argc, char **argv)
 {
 	struct btview_arguments a = {.view = VIEW_TERMINAL};
-	char latest[BT_PATH_MAX];
+	char path[BT_PATH_MAX];
 	struct bt_error err;
 	int status;
 
@@ -573,10 +573,11 @@ static int btview(int argc, char **argv)
 		a.view = VIEW_TEXT;
 	if (a.address_of)
 		return print_address(a.trace ? a.trace : "", a.address_of);
-	if (!a.trace && trace_home_latest(latest, &err))
+	if (a.trace)
+		trace_home_find(a.trace, path);
+	else if (trace_home_latest(path, &err))
 		return fail_with(&err);
-	if (!a.trace)
-		a.trace = latest;
+	a.trace = path;
 	return a.view == VIEW_EXPORT && a.export->print ? export_trace(&a, a.trace)
 							: view_trace(&a, a.trace);
 }

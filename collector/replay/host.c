@@ -168,6 +168,14 @@ uint64_t host_room(pid_t tid, uint64_t memory, const char **by)
 	return room;
 }
 
+uint64_t host_allowed_memory(uint64_t wanted)
+{
+	const char *by;
+	uint64_t room = host_room(0, wanted, &by);
+
+	return room == UINT64_MAX ? wanted : room;
+}
+
 static int confine_thread(pid_t tid, uint64_t memory, struct bt_error *err)
 {
 	const uint64_t all[6] = {0, UINT32_MAX, 0};

@@ -15,14 +15,19 @@
 /* The memory that this machine has, with its swap, in bytes. 0: unknown. */
 uint64_t host_usual_memory(void);
 
+/* Of so many bytes of addresses, 0: without a limit, those that a process may have here: the hard
+ * limit (RLIMIT_AS) stays. */
+uint64_t host_allowed_memory(uint64_t wanted);
+
 /* Takes all memory and all descriptors from the thread's process, for good: limits and a system
  * call filter (host_filter.h) hold it from here on. memory: the bytes of addresses that it may
  * have, 0: no limit. The thread is at the exit of an execve or of a call that was not made, here
  * and below. Errors: BT_E_GONE, BT_E_IO; BT_E_UNSUPPORTED: the kernel has no such filters. */
 int host_confine(pid_t tid, uint64_t memory, struct bt_error *err) BT_MUST_USE;
 
-/* The bytes of addresses that the thread's process, which is confined, may have: `memory`, or less
- * by a hard limit under which btrec itself is. *by: text about that limit; "" for `memory`. */
+/* The bytes of addresses that the thread's process, which is confined, may have (tid 0: a host that
+ * is made now would have): `memory` (0: any number), or less by a hard limit under which btrec
+ * itself is. *by: text about that limit; "" for `memory`. */
 uint64_t host_room(pid_t tid, uint64_t memory, const char **by);
 
 enum host_result {

@@ -10,18 +10,18 @@
 #include "lib/insn.h"
 #include "syscalls/syscall_names.h"
 
-const char *log_event_name(const struct bt_record *rec, char out[LOG_EVENT_NAME])
+const char *log_event_name(const struct bt_record *rec, bool compat, char out[LOG_EVENT_NAME])
 {
 	char name[SYSCALL_NAME_MAX];
 
 	switch (rec->kind) {
 	case BT_RECORD_LOG_CALL:
-		if (tracee_is_in_64_bit(&rec->u.log_call.regs))
-			snprintf(out, LOG_EVENT_NAME, "the system call %s",
-				 syscall_name(rec->u.log_call.regs.orig_rax, name));
-		else
+		if (compat)
 			snprintf(out, LOG_EVENT_NAME, "the %s",
 				 syscall_name_32(rec->u.log_call.regs.orig_rax, name));
+		else
+			snprintf(out, LOG_EVENT_NAME, "the system call %s",
+				 syscall_name(rec->u.log_call.regs.orig_rax, name));
 		break;
 	case BT_RECORD_LOG_SIGNAL:
 		snprintf(out, LOG_EVENT_NAME, "signal %u", rec->u.log_signal.signo);

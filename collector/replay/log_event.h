@@ -8,9 +8,11 @@
 
 #include "format/record.h"
 
-/* An event in words; its seq, 0: it has none; its point; its registers, NULL: it has none. */
+/* An event in words: compat: of a call, whether its number is of the 32-bit table. */
 enum { LOG_EVENT_NAME = 80 };
-const char *log_event_name(const struct bt_record *rec, char out[LOG_EVENT_NAME]);
+const char *log_event_name(const struct bt_record *rec, bool compat, char out[LOG_EVENT_NAME]);
+
+/* Its seq, 0: it has none; its point; its registers, NULL: it has none. */
 uint64_t log_event_seq(const struct bt_record *rec);
 const struct bt_point *log_event_point(const struct bt_record *rec);
 const struct bt_regs *log_event_regs(const struct bt_record *rec);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "collector/replay/host.h"
+#include "collector/tracee/tracee.h"
 #include "lib/grow.h"
 
 /* The processor is told by the log's first record. */
@@ -76,7 +77,18 @@ static bool item_ends(struct log_item *item, const char *reason)
 static bool item_ends_full(struct log_item *item)
 {
 	item->full = true;
-	return item_ends(item, "out of memory");
+	return item_ends(item, "the effects of an event take more memory than they may");
+}
+
+static bool item_ends_damaged(struct log_item *item, enum bt_error_code damage, const char *reason)
+{
+	item->damage = damage;
+	return item_ends(item, reason);
+}
+
+static bool item_ends_without_memory(struct log_item *item)
+{
+	return item_ends_damaged(item, BT_E_NO_MEMORY, "out of memory");
 }
 
 /* The slice of an effect, which lives as long as the cursor's block. NULL: it has none. */
@@ -88,17 +100,17 @@ static struct slice *bytes_of(struct log_effect *e)
 						 : NULL;
 }
 
-/* Takes a copy of an effect. False without memory, or with too many of them. */
+/* Takes a copy of an effect. False: the log ends there, without memory or with too many of them. */
 static bool take_effect(struct log_item *item, uint64_t most, const struct bt_record *rec)
 {
 	struct log_effect *effects, *e;
 	struct slice *bytes;
 
 	if (item->bytes.len + item->count * sizeof *effects > most)
-		return false;
+		return item_ends_full(item);
 	effects = array_grow(item->effects, item->count, &item->cap, sizeof *effects);
 	if (!effects)
-		return false;
+		return item_ends_without_memory(item);
 	item->effects = effects;
 	e = &effects[item->count++];
 	*e = (struct log_effect){.kind = rec->kind, .bytes_at = item->bytes.len};
@@ -117,7 +129,7 @@ static bool take_effect(struct log_item *item, uint64_t most, const struct bt_re
 	bytes = bytes_of(e);
 	if (bytes)
 		buf_put(&item->bytes, bytes->at, bytes->len);
-	return !item->bytes.failed;
+	return !item->bytes.failed || item_ends_without_memory(item);
 }
 
 /* Bytes of an item's effects. Without any the item may have no memory for them. */
@@ -142,12 +154,6 @@ static void item_clear(struct log_item *item)
 	buf_reset(&item->bytes);
 }
 
-static bool item_ends_damaged(struct log_item *item, const char *reason)
-{
-	item->damage = BT_E_CORRUPT;
-	return item_ends(item, reason);
-}
-
 /* Makes what is in memory behind a LOG_OBJECT or LOG_AGAIN a LOG_DATA. False: the log ends there.
  */
 static bool take_object(struct log_reader *l, struct log_item *item, const struct bt_record *rec)
@@ -160,18 +166,20 @@ static bool take_object(struct log_reader *l, struct log_item *item, const struc
 		d->bytes = rec->u.log_object.bytes;
 		switch (met_objects_keep(&l->objects, d->bytes)) {
 		case MET_OBJECT_TOO_MUCH:
-			return item_ends_damaged(item, "more objects than a log may have");
+			return item_ends_damaged(item, BT_E_CORRUPT,
+						 "more objects than a log may have");
 		case MET_OBJECT_NO_MEMORY:
-			return item_ends_full(item);
+			return item_ends_without_memory(item);
 		case MET_OBJECT_KEPT:
 			break;
 		}
 	} else {
 		d->addr = rec->u.log_again.addr;
 		if (!met_objects_get(&l->objects, rec->u.log_again.object, &d->bytes))
-			return item_ends_damaged(item, "an object that it does not have");
+			return item_ends_damaged(item, BT_E_CORRUPT,
+						 "an object that it does not have");
 	}
-	return take_effect(item, l->most, &data) || item_ends_full(item);
+	return take_effect(item, l->most, &data);
 }
 
 /* The same of a LOG_PIECE. */
@@ -179,11 +187,11 @@ static bool take_piece(struct log_reader *l, struct log_item *item,
 		       const struct bt_record_log_piece *piece)
 {
 	struct bt_record data = {.kind = BT_RECORD_LOG_DATA, .u.log_data.addr = piece->addr};
-	char why[100];
+	struct bt_error err;
 
-	if (!mapped_copies_get(&l->copies, l->trace, piece, &data.u.log_data.bytes, why))
-		return item_ends_damaged(item, why);
-	return take_effect(item, l->most, &data) || item_ends_full(item);
+	if (mapped_copies_get(&l->copies, l->trace, piece, &data.u.log_data.bytes, &err))
+		return item_ends_damaged(item, err.code, err.text);
+	return take_effect(item, l->most, &data);
 }
 
 /* Reads the next item at the cursor: an event with its effects; the end of the log; or a record of
@@ -205,7 +213,6 @@ static void read_item(struct log_reader *l, struct log_item *item)
 		case BT_RECORD_LOG_STACK_LIMIT:
 			if (take_effect(item, l->most, &rec))
 				break;
-			(void)item_ends_full(item);
 			return;
 		case BT_RECORD_LOG_OBJECT:
 		case BT_RECORD_LOG_AGAIN:
@@ -243,7 +250,9 @@ static void read_item(struct log_reader *l, struct log_item *item)
 		}
 	}
 	item->cut_off = rc == 0 || rc == -BT_E_TRUNCATED;
-	(void)item_ends(item, item->cut_off ? "the recorder was cut off there" : err.text);
+	(void)item_ends(item, !item->cut_off            ? err.text
+			      : l->trace->being_written ? "the log is still being written"
+							: "the recorder was cut off there");
 	item->damage = item->cut_off ? 0 : err.code;
 }
 
@@ -373,7 +382,7 @@ static bool fill_queue(struct log_reader *l)
 	struct log_queue *q = &l->queue;
 
 	if (!queue_begin(q))
-		return item_ends_full(&l->now);
+		return item_ends_without_memory(&l->now);
 	queue_decode(q);
 	while (!q->rest.len && !l->has_behind) {
 		read_item(l, &l->behind);
@@ -386,9 +395,8 @@ static bool fill_queue(struct log_reader *l)
 	}
 	if (q->count)
 		return true;
-	l->now.full = !q->corrupt;
-	l->now.damage = q->corrupt ? BT_E_CORRUPT : 0;
-	return item_ends(&l->now, q->corrupt ? "calls that make no sense" : "out of memory");
+	return q->corrupt ? item_ends_damaged(&l->now, BT_E_CORRUPT, "calls that make no sense")
+			  : item_ends_without_memory(&l->now);
 }
 
 static bool take_shape(struct log_item *item, uint64_t most,
@@ -433,16 +441,16 @@ static bool take_call(struct log_reader *l)
 	l->arg_count = call->arg_count;
 	if (l->queue.shapes[l->queue.next].end &&
 	    !take_shape(&l->now, l->most, &l->queue.shapes[l->queue.next]))
-		return item_ends_full(&l->now);
+		return false;
 	if (call->output.stream && !take_output(&l->now, l->most, &call->output))
-		return item_ends_full(&l->now);
+		return false;
 	for (unsigned i = 0; i < call->data_count; i++) {
 		const struct bt_record data = {
 			.kind = BT_RECORD_LOG_DATA,
 			.u.log_data = {.addr = call->data[i].addr, .bytes = call->data[i].bytes}};
 
 		if (!take_effect(&l->now, l->most, &data))
-			return item_ends_full(&l->now);
+			return false;
 	}
 	return true;
 }
@@ -505,6 +513,36 @@ void log_reader_pass(struct log_reader *l, size_t n)
 	l->queue.next += n - 1;
 	item_clear(&l->now);
 	(void)take_call(l);
+}
+
+/* Whether the last call that the task entered before that event of the trace is of the 32-bit
+ * table.
+ */
+static bool was_entered_as_compat(const struct trace *t, uint32_t task, uint64_t seq)
+{
+	struct trace_cursor c;
+	struct bt_record rec;
+	struct bt_error err;
+	bool compat = false;
+
+	trace_cursor_init(&c, t, &t->files[0]);
+	while (trace_cursor_next(&c, &rec, &err) == 1) {
+		if (rec.kind == BT_RECORD_SYSCALL_ENTER && rec.u.syscall_enter.task == task)
+			compat = rec.u.syscall_enter.compat;
+		if (rec.kind == BT_RECORD_SYSCALL_EXIT && rec.u.syscall_exit.seq >= seq)
+			break;
+	}
+	trace_cursor_release(&c);
+	return compat;
+}
+
+bool log_reader_is_compat(const struct log_reader *l)
+{
+	const struct bt_record_log_call *call = &l->now.event.u.log_call;
+
+	return l->now.event.kind == BT_RECORD_LOG_CALL && !l->of_calls &&
+	       (!tracee_is_in_64_bit(&call->regs) ||
+		was_entered_as_compat(l->trace, call->task, call->seq));
 }
 
 void log_reader_complete(struct log_reader *l, const struct task *task)

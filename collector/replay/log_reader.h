@@ -35,8 +35,9 @@ struct log_item {
 	struct buf bytes; /* of the effects */
 	bool over;        /* event is none: reason says why */
 	char reason[200];
-	enum bt_error_code damage; /* then: the damage in the log's bytes; 0: none */
-	bool full;                 /* there is no memory for the effects of an event */
+	enum bt_error_code damage; /* then: the damage in the log's bytes; BT_E_NO_MEMORY, BT_E_IO:
+				      they could not be read; 0: none */
+	bool full;                 /* the effects of an event take more than they may */
 	bool cut_off;              /* the recorder did not get to the log's end */
 };
 
@@ -100,6 +101,11 @@ void log_reader_pass(struct log_reader *l, size_t n);
 
 /* The bytes of an effect of the present event. */
 struct slice log_effect_bytes(const struct log_reader *l, const struct log_effect *e);
+
+/* Whether the present event is a call whose number is of the 32-bit table, as its code's width, or
+ * the SYSCALL_ENTER that the trace has of it, says: 64-bit code may make such calls, too (int
+ * 0x80). Reads the trace's events: for an event that is told, not for each. */
+bool log_reader_is_compat(const struct log_reader *l);
 
 /* The present event is one of_calls, and the task has come to a call: what is not known of it is as
  * it came. */

@@ -15,10 +15,15 @@ struct mapped_copies {
 	uint32_t number; /* that */
 };
 
-/* The bytes of a LOG_PIECE, until the next call. False: the trace does not have them; *why says
- * what is wrong, for a reader. */
-bool mapped_copies_get(struct mapped_copies *c, const struct trace *t,
-		       const struct bt_record_log_piece *piece, struct slice *bytes, char why[100]);
+/* Whether the trace has the file of a LOG_PIECE, as long as it must be. Errors: BT_E_CORRUPT. */
+int mapped_copies_check(const struct trace *t, const struct bt_record_log_piece *piece,
+			struct bt_error *err) BT_MUST_USE;
+
+/* The bytes of a LOG_PIECE, until the next call. Errors: BT_E_CORRUPT: the trace does not have
+ * them; BT_E_NO_MEMORY, BT_E_IO: it could not be read. */
+int mapped_copies_get(struct mapped_copies *c, const struct trace *t,
+		      const struct bt_record_log_piece *piece, struct slice *bytes,
+		      struct bt_error *err) BT_MUST_USE;
 
 void mapped_copies_release(struct mapped_copies *c);
 

@@ -37,7 +37,7 @@ void outcome_diverge(struct replaying *r, struct task *task, enum divergence_kin
 				 .came_regs = task->regs};
 	if (regs)
 		d->expected_regs = *regs;
-	log_event_name(&r->log.now.event, d->expected);
+	log_event_name(&r->log.now.event, log_reader_is_compat(&r->log), d->expected);
 	divergence_came(d, came);
 	outcome_finish(r, task);
 }

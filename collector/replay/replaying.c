@@ -273,9 +273,11 @@ static void on_program(struct session *session, struct supervisor *sup, struct t
 	}
 	task->process->filter_is_ours = true;
 	if (!log_reader_next(&r->log) || r->log.now.event.kind != BT_RECORD_LOG) {
-		bt_fail(&r->failure, r->log.now.cut_off ? BT_E_TRUNCATED : BT_E_CORRUPT, 0,
-			r->log.now.cut_off ? "the log was cut off before the program began"
-					   : "the log does not begin with a program");
+		bt_fail(&r->failure, r->log.now.cut_off ? BT_E_TRUNCATED : BT_E_CORRUPT, 0, "%s",
+			!r->log.now.cut_off ? "the log does not begin with a program"
+			: r->log.trace->being_written
+				? "the log has no program yet: it is still being written"
+				: "the log was cut off before the program began");
 		outcome_finish(r, task);
 		return;
 	}

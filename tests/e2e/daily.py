@@ -268,6 +268,21 @@ def list_all():
     equal(json.loads(command("list", "--json", env=home()[1]).out)["traces"], [], "of none")
 
 
+@case("a trace's name is enough for each command, wherever it is typed")
+def names():
+    folder, env = home()
+    for status in 3, 4:
+        run(env, "--replayable", program("port.c"), str(status), status=status)
+    where = fresh_dir("elsewhere")
+    for argv in ([BTREC, "info", "port-0"], [BTREC, "dump", "port-0"], [BTREC, "replay", "--no-output", "port-0"], [BTVIEW, "--summary", "port-0"], [BTREC, "pack", "port-0"]):
+        done = execute(argv, env=env, cwd=where)
+        equal(done.status, 0, "status of %s: %s" % (argv[1:], done.err))
+        check(b"exited with 4" not in done.out + done.err, "%s is about another trace" % argv)
+    os.mkdir(os.path.join(where, "port-1"))
+    equal(execute([BTREC, "info", "port-1"], env=env, cwd=where).status, 76, "a directory of that name here comes first")
+    equal(execute([BTREC, "info", "port-9"], env=env, cwd=where).status, 66, "a name of nothing")
+
+
 @case("rm: traces go, latest names the newest that is left; what is no trace, or is more, stays whole")
 def rm():
     folder, env = home()
@@ -340,6 +355,11 @@ def prune():
     time.sleep(2.1)
     command("prune", "--older", "1s", env=env)
     equal((traces(folder), latest(folder)), (others, None), "older than a second")
+    for status in range(1, 5):
+        run(env, program("port.c"), str(status), status=status)
+    open(os.path.join(folder, "port-0", "notes"), "w").close()
+    stuck = command("prune", "--keep", "2", env=env, status=2)
+    equal((traces(folder), stuck.err.count(b"\n"), stuck.out.count(b"removed ")), (others + ["port-0", "port-2", "port-3"], 1, 1), "one that cannot be removed holds no other up")
     for words in ([], ["--keep", "x"], ["--max-size", "3X"], ["--max-size", "0"], ["--max-size", "99999999999T"], ["--older", "7"], ["--keep", "1", "more"]):
         equal(command("prune", *words, env=env, status=2).err.count(b"\n"), 1, "lines of %s" % words)
 

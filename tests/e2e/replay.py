@@ -482,7 +482,48 @@ def empty_log():
     shutil.copytree(recorded(["/bin/true"]).trace, copy)
     open(os.path.join(copy, "log-1"), "wb").close()
     equal(info(copy, "replay"), "not possible: its log was cut off before the program began", "replay")
-    equal(replayed(copy).status, 76, "status of the replay")
+    again = replayed(copy)
+    equal((again.status, copy.encode() + b": the log was cut off before the program began" in again.err), (76, True), "the replay: %s" % again.err)
+
+
+@case("of a recording that goes on btrec info and btrec replay say that, not that it was cut off")
+def still_recorded():
+    # 6,000 lines are two megabytes that the log has from the pipe: more than a block.
+    for lines in 0, 6000:
+        trace = fresh("trace")
+        going = subprocess.Popen([BTREC, "run", "-q", "--replayable", "-o", trace, "/bin/cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        for number in range(lines):
+            going.stdin.write(os.urandom(200).hex().encode() + b"\n")
+            going.stdin.flush()
+            going.stdout.readline()
+        going.stdin.write(b"ready\n")
+        going.stdin.flush()
+        equal(going.stdout.readline(), b"ready\n", "what the program wrote")
+        told, again = execute([BTREC, "info", trace]), replayed(trace, "--no-output")
+        going.stdin.close()
+        equal(going.wait(), 0, "status of the program")
+        for text in told.out, again.err:
+            check(b"still being written" in text and b"cut off" not in text, text)
+        check(re.search(rb"\nreplay +%s" % (b"possible .* still being written" if lines else b"not possible yet: "), told.out), told.out)
+        equal(again.status, 0 if lines else 76, "status of the replay: %s" % again.err)
+        equal(replayed(trace, "--no-output").status, 0, "status of the replay when it is there whole")
+
+
+@case("a copy of a file that the trace has lost: btrec info says so, as the replay does")
+def lost_copy():
+    result = recorded(["/bin/true"])
+    lost = sorted(name for name in os.listdir(result.trace) if name.startswith("mapped-"))
+    check(lost, "the trace has no copies")
+    for name in lost:
+        for change, why in (os.unlink, "the trace has no file %s" % name), (lambda path: os.truncate(path, 5), "the trace's file %s is shorter than its log says" % name):
+            copy = fresh("trace")
+            shutil.copytree(result.trace, copy)
+            os.chmod(os.path.join(copy, name), 0o600)
+            change(os.path.join(copy, name))
+            told = execute([BTREC, "info", copy])
+            equal((told.status, why.encode() in told.out), (76, True), "btrec info: %s" % told.out)
+            again = replayed(copy)
+            equal((again.status, why.encode() in again.err), (76, True), "the replay: %s" % again.err)
 
 
 @case("a limit of file sizes that lets no log be written: btrec info and btrec replay say so")
@@ -591,6 +632,9 @@ def table_of_32_bits():
                 again = replayed(result.trace, "--backend", "step" if backend == "engine" else "engine")
                 equal((again.status, again.out), (0, b"yes\n"), "status and output of the replay (%s)" % again.err.decode(errors="replace"))
                 check(end in again.err, again.err)
+                other = changed(result, "register", "LOG_CALL", 3 if len(argv) == 1 else 4)
+                found = json.loads(other.out.splitlines()[-1])
+                equal((found["expected"], found["got"]), ("the 32-bit system call 125", "the same with other registers"), "a divergence's names")
 
 
 @case("a program that sets segments of its own ends its log")
@@ -840,11 +884,24 @@ def reserved():
     same(result, "--memory-limit", "2T")
     if machine_memory() >= 1 << 40: # then a replay needs no limit of its own
         return
-    told = re.search(r"btrec replay --memory-limit (\d+G)$", info(result.trace, "addresses")).group(1)
+    told = re.search(r"btrec replay --memory-limit (\d+G) is enough$", info(result.trace, "addresses")).group(1)
     refused = replayed(result.trace)
     equal((refused.status, b"--memory-limit %s is enough" % told.encode() in refused.err), (71, True), "status without, and what is said: %s" % refused.err)
     same(result, "--memory-limit", told)
     check(b"addresses" not in execute([BTREC, "info", recorded(["/bin/true"]).trace]).out, "that a small program needs no limit of its own is not seen")
+
+
+@case("a hard limit of addresses is told, and no --memory-limit, which would not help", sanitized=False)
+def hard_limit():
+    argv = [build("reserves_much.c", *STATIC)]
+    if native(argv).status:
+        raise Skip("so much cannot be reserved here")
+    result = recorded_alone(argv)
+    limited = lambda: resource.setrlimit(resource.RLIMIT_AS, (16 << 30, 16 << 30))
+    for argv, status in (["info"], 0), (["replay"], 71), (["replay", "--memory-limit", "2T"], 71):
+        done = subprocess.run([BTREC, *argv, result.trace], preexec_fn=limited, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        equal((done.returncode, b"--memory-limit" in done.stdout), (status, False), "%s: %s" % (argv, done.stdout))
+        check(re.search(rb"a replay may have (16 GB|16384 MB)( of addresses)? here \(ulimit -Hv\): the hard limit is less than the \d+ GB that are enough", done.stdout), done.stdout)
 
 
 @case("changes of mappings that fail with a part done, and advice on pages that cannot be written")
@@ -1465,9 +1522,11 @@ def let_go():
 
 @case("a log of a later version is refused")
 def later():
-    again = changed(recorded(["/bin/true"]), "version", "LOG", 1)
+    later = with_change(recorded(["/bin/true"]), "version", "LOG", 1)
+    again = replayed(later)
     equal(again.status, 69, "status")
     check(b"the log is of a later version of btrec" in again.err, again.err)
+    equal(info(later, "replay"), "not possible: its log is of a later version of btrec", "btrec info")
 
 
 @case("features that this processor lacks are named beforehand")
@@ -1633,7 +1692,10 @@ def damaged():
             file.write(b"\xff" * 40)
     again = replayed(result.trace)
     equal(again.status, 76, "status")
-    check(re.match(rb"btrec: \S+: the log is damaged behind \d+ events: ", again.err), again.err)
+    why = re.match(rb"btrec: \S+: the log is damaged behind \d+ events: (.+)\n", again.err)
+    check(why, again.err)
+    told = execute([BTREC, "info", result.trace])
+    equal((told.status, b"is damaged" in told.out and why.group(1) in told.out), (76, True), "btrec info: %s" % told.out)
 
 
 main(sanitized=2)

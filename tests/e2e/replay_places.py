@@ -585,9 +585,28 @@ int main(void) { for (int i = 0; i < 10; i++) work(i); }
         check(b"first message to standard error was written" not in execute([BTVIEW, "--summary", made]).out, "a message that is not in the window")
 
 
+@case("a window is whole or not there: its output goes to a reader that is gone, or files may not become so large")
+def half_windows():
+    trace = record(["/usr/bin/seq", "1", "100000"], ["--quiet", "--replayable"]).trace
+    out, into = os.pipe()
+    os.close(out)
+    made = fresh("window")
+    found = subprocess.run([BTREC, "replay", "--window", "-o", made, trace], stdout=into, stderr=subprocess.PIPE)
+    os.close(into)
+    equal((found.returncode, b"exited with 0" in found.stderr), (0, True), "without a reader: %s" % found.stderr)
+    check(b"exited with 0" in execute([BTREC, "info", made]).out, "the window does not reach the end")
+    limited = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+    for command in (["replay", "--no-output", "--window"], ["pack"]):
+        made = fresh("made")
+        found = subprocess.run([BTREC, *command, "-o", made, trace], preexec_fn=limited, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        equal((found.returncode, b"File too large" in found.stderr, os.path.exists(made)), (74, True, False), "%s: status, reason, and whether a part is left (%s)" % (command, found.stderr))
+
+
 @case("misuse")
 def misuse():
     trace = crashed()
+    result = replay(trace, "--backend", "pmu")
+    equal((result.status, result.err), (2, b"btrec: --backend: pmu is none of engine, step\n"), "a backend that does not replay")
     for options in (["--to", "12x"], ["--to", ""], ["--to", "@"], ["--to", "0:5"], ["--to", "99999999999999999999"], ["--memory", "rsp"], ["--memory", "rsp,0"], ["--memory", "rxx,4"],
                     ["--memory", "rsp*2,4"], ["--memory", "0x,4"], ["--memory", "0,1048577"], ["--memory", "0,4,4"], ["--memory", "0,1"] * 65,
                     ["--window", "5x"], ["--window", "0"], ["--window", "-5"], ["--window", "1m"], ["--window", "1MM"], ["--window", "99999999999999999999"], ["--window", "99999999999999999999999999999M"], ["--window", "18446744073710M"], ["--window", "-1X.."], ["--window", "x..5"], ["--window", "end..end"], ["--window", "-0..end"], ["--window", "-x.."], ["--window", "..x"], ["-o", "/x"], ["--checksum", "0"], ["--checksum", "x"],

@@ -151,8 +151,9 @@ def objects():
 def memory():
     result = recorded(["/bin/true"])
     again = replayed(result.trace, "--memory-limit", "1M")
-    ended_well(again, 71)
-    check(b"--memory-limit" in again.err, again.err)
+    equal((again.status, b"takes more than 512 KB (--memory-limit" in again.err), (71, True), "status and reason: %s" % again.err)
+    again = replayed(recorded([build("status.S", *BARE)]).trace, "--memory-limit", "10M")
+    equal((again.status, again.err.count(b"single-stepped, at a hundred thousand instructions a second")), (0, 1), "no room for the code cache: %s" % again.err)
     equal(replayed(result.trace, "--memory-limit", "1G", "-q").status, 0, "status with enough")
     equal(replayed(result.trace, "--memory-limit", "much").status, 2, "status with no size")
 

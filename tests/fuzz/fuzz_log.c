@@ -68,8 +68,9 @@ static void look_at_effect(const struct log_reader *l, const struct log_effect *
 	}
 }
 
-static void look_at_event(const struct bt_record *event)
+static void look_at_event(const struct log_reader *l)
 {
+	const struct bt_record *event = &l->now.event;
 	char name[LOG_EVENT_NAME];
 
 	switch (event->kind) {
@@ -83,7 +84,7 @@ static void look_at_event(const struct bt_record *event)
 	default:
 		MUST(!"an event");
 	}
-	MUST(*log_event_name(event, name));
+	MUST(*log_event_name(event, log_reader_is_compat(l), name));
 	MUST(log_event_point(event));
 	if (log_event_regs(event) && !log_event_is_nothing(event))
 		(void)log_event_needs_stop(event);
@@ -121,7 +122,7 @@ static void read_log(const struct trace *t, uint64_t memory)
 		return;
 	}
 	while (log_reader_next(&l)) {
-		look_at_event(&l.now.event);
+		look_at_event(&l);
 		for (size_t i = 0; i < l.now.count; i++)
 			look_at_effect(&l, &l.now.effects[i]);
 		if (l.of_calls)

@@ -10,6 +10,7 @@ enum {
 	CHANGES = 20000,
 	OTHERS = 65000,
 	AMIDST = 300000,
+	THINNED = 64,
 };
 
 /* What is mapped, page by page. */
@@ -42,6 +43,7 @@ static void check_ranges(const struct mapped_ranges *m, const struct pages *p)
 		const struct mapped_block *b = m->blocks[k];
 
 		assert_in_range(b->count, 1, MAPPED_BLOCK);
+		assert_true(!k || m->blocks[k - 1]->count + b->count > MAPPED_JOINED);
 		for (size_t i = 0; i < b->count; i++, ranges++) {
 			assert_true(b->ranges[i].start < b->ranges[i].end);
 			assert_true(!ranges || b->ranges[i].start > end);
@@ -127,6 +129,28 @@ static void changes_amidst_many_ranges_are_followed(void **state)
 	mapped_ranges_release(&m);
 }
 
+/* Blocks are filled, split, and left with a range each: so a stranger's log could make as many
+ * blocks as there may be ranges. */
+static void blocks_with_few_ranges_are_joined(void **state)
+{
+	struct mapped_ranges m = {0};
+	uint64_t page = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < THINNED; i++) {
+		uint64_t first = page;
+
+		for (; page < first + 2 * MAPPED_BLOCK * THINNED; page += 2)
+			assert_true(change_page(&m, BT_SHAPE_MAP, page));
+		for (uint64_t k = first; k < page; k += 2)
+			if (k % MAPPED_BLOCK)
+				assert_true(change_page(&m, BT_SHAPE_UNMAP, k));
+	}
+	assert_int_equal(m.ranges, 2 * THINNED * THINNED);
+	assert_in_range(m.count, 1, 4 * m.ranges / MAPPED_BLOCK);
+	mapped_ranges_release(&m);
+}
+
 /* A stranger's log may have any number: what they take is bounded. */
 static void more_ranges_than_a_program_has_are_refused(void **state)
 {
@@ -145,6 +169,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ranges_are_as_their_pages),
 		cmocka_unit_test(changes_amidst_many_ranges_are_followed),
+		cmocka_unit_test(blocks_with_few_ranges_are_joined),
 		cmocka_unit_test(more_ranges_than_a_program_has_are_refused),
 		cmocka_unit_test(what_no_program_can_have_is_left_out),
 	};
