@@ -721,8 +721,8 @@ static void put_inputs(const char *dir, void (*input)(struct buf *, unsigned), u
 
 static void generate_pt(const char *dir)
 {
-	static const char *const names[] = {"plain", "32-bit", "overflow", "endless-loop",
-					    "kernel"};
+	static const char *const names[] = {"plain",        "32-bit", "overflow",
+					    "endless-loop", "kernel", "asynchronous"};
 
 	put_inputs(dir, pt_input, ARRAY_SIZE(names), names);
 }
