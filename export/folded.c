@@ -102,8 +102,8 @@ static void follow_calls(struct folded *f, struct task_calls *c, uint32_t base)
 	if (f->open_count > stack->count)
 		f->open_count = stack->count;
 	while (f->open_count < stack->count && !f->failed) {
-		uint32_t *open = array_grow(f->open, f->open_count, &f->open_cap, sizeof *open),
-			 outer = f->open_count ? f->open[f->open_count - 1] : base;
+		uint32_t outer = f->open_count ? f->open[f->open_count - 1] : base;
+		uint32_t *open = array_grow(f->open, f->open_count, &f->open_cap, sizeof *open);
 
 		f->failed |= !open;
 		if (!open)

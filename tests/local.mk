@@ -230,7 +230,7 @@ EXTRA_PROGRAMS = tests/fuzz/libfuzzer_block tests/fuzz/libfuzzer_record tests/fu
 	tests/fuzz/libfuzzer_import tests/fuzz/libfuzzer_export tests/fuzz/libfuzzer_pt tests/fuzz/libfuzzer_ring tests/fuzz/libfuzzer_pack tests/fuzz/libfuzzer_elf tests/fuzz/libfuzzer_log
 CLEANFILES += $(EXTRA_PROGRAMS)
 tests_fuzz_generate_corpus_SOURCES = tests/fuzz/generate_corpus.c tests/fuzz/generate_captures.c tests/fuzz/generate_captures.h \
-	tests/fuzz/generate_elf.c tests/fuzz/generate_elf.h tests/fuzz/generate_log.c tests/fuzz/generate_log.h tests/fuzz/generate_pt.c tests/fuzz/generate_pt.h \
+	tests/fuzz/generate_elf.c tests/fuzz/generate_elf.h tests/fuzz/generate_failures.c tests/fuzz/generate_failures.h tests/fuzz/generate_log.c tests/fuzz/generate_log.h tests/fuzz/generate_pt.c tests/fuzz/generate_pt.h \
 	tests/fuzz/generate_ring.c tests/fuzz/generate_ring.h tests/fuzz/trace_bytes.h tests/fuzz/faults.def
 tests_fuzz_generate_corpus_LDADD = $(FUZZ_LIBS) $(IPT_LIBS)
 tests_fuzz_replay_block_SOURCES = tests/fuzz/fuzz_block.c $(REPLAY)

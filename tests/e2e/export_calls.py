@@ -6,6 +6,7 @@ from e2e import *
 SOURCE = r"""
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <unistd.h>
 static volatile int n;
 __attribute__((noinline)) static void inner(int times) { for (int i = 0; i < times; i++) n += i & 1; }
@@ -13,11 +14,11 @@ __attribute__((noinline)) static void outer(int depth) { if (depth) outer(depth 
 static void handle(int number) { inner(number); }
 static volatile int done;
 static void *thread(void *arg) { outer(2); done = 1; for (;;) pause(); return arg; } // one that has ended keeps no history
-int main(void)
+int main(int argc, char **argv)
 {
     pthread_t t;
     signal(SIGUSR1, handle);
-    outer(4);
+    outer(argc > 1 ? atoi(argv[1]) : 4);
     raise(SIGUSR1);
     pthread_create(&t, 0, thread, 0);
     while (!done) usleep(1000);
@@ -125,6 +126,12 @@ def counts():
     check(9 <= stacks[deepest[0]] < 20, "its branches, of three rounds and of none: %d" % stacks[deepest[0]])
     check(any(stack.endswith(";handle;inner") for stack in stacks), "of a handler")
     check(any(re.search(r";thread;outer;outer;outer;inner$", stack) for stack in stacks), "of the thread")
+
+
+@case("folded: calls that are hundreds deep")
+def deep():
+    stacks = folded(record([made(), "400"]).trace)
+    equal(max(stack.count(";outer") for stack in stacks), 401, "the deepest stack")
 
 
 @case("perfetto: slices nest, each track has its names, a call is a slice")

@@ -31,16 +31,25 @@ RESULTS = {
 }
 
 
-def add(how, text, record_options=(), replay_options=(), every="2"):
-    @case("calls that signals interrupt: " + text, sanitized=not (record_options or replay_options))
-    def run():
+interrupted = {} # recordings, by how and by whom
+
+
+def interrupted_calls(how, every, *record_options):
+    if (how, *record_options) not in interrupted:
         # A process that the program traces can be waited for; at a child of its own the log would end.
         traced = subprocess.Popen(["sleep", "1000"])
         try:
-            result = recorded([build("restarts.c", *STATIC, "-O2"), how, every, str(traced.pid)], *record_options)
+            interrupted[(how, *record_options)] = recorded([build("restarts.c", *STATIC, "-O2"), how, every, str(traced.pid)], *record_options)
         finally:
             traced.kill()
             traced.wait()
+    return interrupted[(how, *record_options)]
+
+
+def add(how, text, record_options=(), replay_options=(), every="2"):
+    @case("calls that signals interrupt: " + text, sanitized=not (record_options or replay_options))
+    def run():
+        result = interrupted_calls(how, every, *record_options)
         again = replayed(result.trace, "-q", *replay_options)
         equal((again.status, again.err, again.out), (0, result.err, result.out), "status, errors and output of the replay")
         got = {name: (int(value), int(error)) for name, value, error in re.findall(rb"^(\S+) (-?\d+) (\d+) alarms \d+$", result.out, re.M)}
@@ -51,8 +60,8 @@ add("restart", "a handler with SA_RESTART")
 add("end", "a handler without it")
 add("ignored", "an ignored signal")
 add("mixed", "an ignored signal, then one with a handler")
+add("restart", "a handler with SA_RESTART, replayed by the stepper", replay_options=["--backend", "step"])
 # Stepped, a handler must end before the next alarm.
-add("restart", "a handler with SA_RESTART, replayed by the stepper", replay_options=["--backend", "step"], every="20")
 add("mixed", "an ignored signal, then one with a handler, recorded by the stepper", ["--backend", "step"], every="20")
 
 MOVED = b"".join(b"%d\n" % n for n in range(90000))  # more than a pipe or a socket holds
@@ -136,7 +145,7 @@ def same_by(how, program, status, backend, by):
 def failed_frames():
     program = build("failed_frame.c", *STATIC, "-O1")
     # How large a frame is depends on the processor: some room is found of which a part is written.
-    apart = ["apart %d" % room for room in range(64, 4096, 64) if re.search(rb" [1-9]\d* bytes", native([program, "apart", str(room)]).out)]
+    apart = ["apart %d" % room for room in range(64, 4096, 64) if re.search(rb" [1-9]\d* words", native([program, "apart", str(room)]).out)]
     check(apart, "what is written of a frame on an alternate stack")
     killed, handled = -signal.SIGSEGV, 4
     for how, status in (("deep 0", killed), ("sent 600", killed), ("sent 600 x", handled), ("sent 3000 x", handled), ("waits 3000 x", handled),

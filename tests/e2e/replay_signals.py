@@ -40,7 +40,7 @@ def loop_recorded(backend):
     if not os.path.exists(program):
         with open(source, "w") as file:
             file.write(LOOPS)
-        subprocess.run([*CC, "-O1", source, "-o", program], check=True)
+        subprocess.run([*CC, "-O1", *STATIC, source, "-o", program], check=True)
     if backend not in recordings:
         recordings[backend] = recorded([program, str(ROUNDS[backend])], "--backend", backend)
         check(int(recordings[backend].out.split()[-1]) > 10, "alarms in the recording: %r" % recordings[backend].out)

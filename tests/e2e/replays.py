@@ -5,6 +5,13 @@ from e2e import *
 # A directory. What is not replayed exactly goes there, with its program, and the rest of the case is tried all the same.
 KEEP = os.environ.get("BTREC_KEEP")
 
+# Of the environment these are left. glibc looks in each variable for settings of its own (GLIBC_TUNABLES): with those of a shell and of make
+# that was more than half of the start of a static program, of which every instruction is stepped here.
+LEFT = "ASAN_OPTIONS HOME LC_ALL LD_LIBRARY_PATH PATH PYTHONDONTWRITEBYTECODE TERM TMPDIR UBSAN_OPTIONS XDG_CACHE_HOME".split()
+for variable_ in list(os.environ):
+    if variable_ not in LEFT and not variable_.startswith("BTREC_"):
+        del os.environ[variable_]
+
 CHANGE_LOG = os.path.join(BUILD, "tests", "tools", "change_log")
 
 # Each in a directory with a text, input.txt, which it has as its standard input, too.
@@ -31,8 +38,8 @@ def built(*flags):
     return folder, [program, text]
 
 
-def recorded(argv, *options, status=0):
-    result = record(argv, ["--replayable", "--quiet", *options])
+def recorded(argv, *options, status=0, **kw):
+    result = record(argv, ["--replayable", "--quiet", *options], **kw)
     equal(result.status, status, "end of the program")
     return result
 

@@ -24,23 +24,27 @@ static void export_moments(FILE *to, struct trace *t)
 	model_free(m);
 }
 
+static void look_at_trace(const struct trace_file *files, size_t n)
+{
+	struct bt_error err = {0};
+	struct trace *t;
+	FILE *to;
+
+	if (trace_open_memory(&t, files, n, &err))
+		return;
+	to = fopen("/dev/null", "w");
+	MUST(to);
+	for (const struct export_kind *k = export_kinds; k->name; k++) {
+		int rc = k->print ? k->print(to, t, &err) : 0;
+
+		MUST(rc == 0 || rc == 1);
+	}
+	export_moments(to, t);
+	fclose(to);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct trace_file files[TRACE_BYTES_FILES] = {{.number = 0}};
-	size_t n = trace_bytes_split(data, size, files);
-	struct bt_error err = {0};
-	FILE *to = fopen("/dev/null", "w");
-	struct trace *t;
-
-	MUST(to);
-	if (!trace_open_memory(&t, files, n, &err)) {
-		for (const struct export_kind *k = export_kinds; k->name; k++) {
-			int rc = k->print ? k->print(to, t, &err) : 0;
-
-			MUST(rc == 0 || rc == 1);
-		}
-		export_moments(to, t);
-	}
-	fclose(to);
+	trace_bytes_show(data, size, look_at_trace);
 	return 0;
 }

@@ -1,14 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a pack: its members lie inside it, each trace in it can be read to its end, and what
- * is packed anew of one is a pack of the same files. */
+/* Any bytes as a pack, as they are and with right checksums in the headers of its members, so that
+ * changed headers are read, too: its members lie inside it, each trace in it can be read to its
+ * end, and what is packed anew of one is a pack of the same files. */
 #include "tests/fuzz/fuzz.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "format/pack.h"
 #include "format/trace_cursor.h"
+
+enum { /* of a member's header */
+       TAR_RECORD = 512,
+       TAR_SUM_AT = 148,
+       TAR_SUM_SIZE = 8,
+       TAR_MAGIC_AT = 257,
+};
 
 static void list_members(int fd, uint64_t size)
 {
@@ -62,7 +71,7 @@ static void pack_anew(const struct trace *t)
 	close(fd);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void look_at_pack(const uint8_t *data, size_t size)
 {
 	int fd = memfd_create("pack", MFD_CLOEXEC);
 	struct trace *t;
@@ -76,5 +85,34 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	trace_close(t);
 	close(fd);
+}
+
+/* The sum of a header's bytes, of which those of the sum count as spaces, in octal digits
+ * (POSIX.1-2017, pax, "ustar Interchange Format"). */
+static void put_checksum(uint8_t header[TAR_RECORD])
+{
+	char digits[TAR_SUM_SIZE];
+	unsigned sum = 0;
+
+	memset(header + TAR_SUM_AT, ' ', TAR_SUM_SIZE);
+	for (size_t i = 0; i < TAR_RECORD; i++)
+		sum += header[i];
+	snprintf(digits, sizeof digits, "%06o", sum);
+	memcpy(header + TAR_SUM_AT, digits, sizeof digits);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	uint8_t *summed = malloc(size + 1);
+
+	MUST(summed);
+	if (size)
+		memcpy(summed, data, size);
+	for (size_t at = 0; at + TAR_RECORD <= size; at += TAR_RECORD)
+		if (!memcmp(summed + at + TAR_MAGIC_AT, "ustar", 5))
+			put_checksum(summed + at);
+	look_at_pack(data, size);
+	look_at_pack(summed, size);
+	free(summed);
 	return 0;
 }

@@ -10,6 +10,7 @@
 #include "lib/branch_graph.h"
 #include "tests/fuzz/generate_captures.h"
 #include "tests/fuzz/generate_elf.h"
+#include "tests/fuzz/generate_failures.h"
 #include "tests/fuzz/generate_log.h"
 #include "tests/fuzz/generate_pt.h"
 #include "tests/fuzz/generate_ring.h"
@@ -594,12 +595,12 @@ static void put_records(const char *dir, const char *name, void (*events)(struct
 }
 
 static void put_records_with_symbols(const char *dir, const char *name,
-				     void (*symbols)(struct buf *))
+				     void (*events)(struct buf *), void (*symbols)(struct buf *))
 {
 	struct buf out = {0}, b = {0};
 
 	add_header(&b);
-	add_events(&b);
+	events(&b);
 	add_file(&out, BT_FILE_EVENTS, 0, &b);
 	add_chunk(&b);
 	add_file(&out, BT_FILE_BRANCHES, 1, &b);
@@ -668,12 +669,14 @@ static void generate_pack(const char *dir)
 
 static void generate_model(const char *dir)
 {
-	put_records_with_symbols(dir, "records-symbols", add_symbols);
-	put_records_with_symbols(dir, "records-symbols-of-every-kind", add_zeros);
+	put_records_with_symbols(dir, "records-symbols", add_events, add_symbols);
+	put_records_with_symbols(dir, "records-symbols-of-every-kind", add_events, add_zeros);
 	generate_trace(dir);
 	put_records(dir, "records-small", add_events, add_chunk);
 	put_records(dir, "records-tree", add_tree, add_chunks);
 	put_records(dir, "records-graph", add_events, add_graph);
+	put_records(dir, "records-failures", failure_events, add_chunk);
+	put_records_with_symbols(dir, "records-hang", hang_events, hang_symbols);
 	put_records(dir, "records-zeros-of-every-kind", add_zeros, add_zeros);
 }
 
@@ -721,8 +724,8 @@ static void put_inputs(const char *dir, void (*input)(struct buf *, unsigned), u
 
 static void generate_pt(const char *dir)
 {
-	static const char *const names[] = {"plain", "32-bit", "overflow", "endless-loop",
-					    "kernel"};
+	static const char *const names[] = {"plain",        "32-bit", "overflow",
+					    "endless-loop", "kernel", "asynchronous"};
 
 	put_inputs(dir, pt_input, ARRAY_SIZE(names), names);
 }

@@ -67,14 +67,15 @@ static void sync(struct pt_encoder *e, enum pt_exec_mode m)
 	plain(e, ppt_psbend);
 }
 
+/* From AT back to AT, as the code above allows. */
 static void round_of_all(struct pt_encoder *e)
 {
-	tnt(e, 2, 2); /* not taken; the return as compressed */
+	tnt(e, 2, 1); /* not taken; the return as compressed */
 	ip(e, ppt_tip_pgd, 0);
 	ip(e, ppt_tip_pge, AT + 9);
-	tnt(e, 3, 7);
-	tnt(e, 20, 0xfffff);
+	tnt(e, 3, 6); /* taken, taken, not taken: at the jump through a register */
 	ip(e, ppt_tip, AT);
+	tnt(e, 20, 0xfffff);
 	ip(e, ppt_fup, AT);
 	ip(e, ppt_tip_pgd, 0);
 	ip(e, ppt_tip_pge, AT);
@@ -100,10 +101,16 @@ void pt_input(struct buf *out, unsigned kind)
 			plain(e, ppt_ovf);
 			ip(e, ppt_fup, AT + 2);
 		} else if (kind == PT_INPUT_ENDLESS) {
+			tnt(e, 2, 2);
 			ip(e, ppt_tip, AT + 0xe);
 		} else if (kind == PT_INPUT_KERNEL) {
 			tnt(e, 1, 0);
 			ip(e, ppt_tip, 0xffffffff81000000);
+		} else if (kind == PT_INPUT_ASYNC) {
+			ip(e, ppt_fup, AT);
+			ip(e, ppt_tip, AT + 9);
+			ip(e, ppt_fup, AT + 9);
+			ip(e, i % 2 ? ppt_tip : ppt_tip_pgd, i % 2 ? 0xffffffff81000000 : 0);
 		}
 	}
 	if (pt_enc_get_offset(e, &n) < 0)

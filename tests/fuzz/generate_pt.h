@@ -11,6 +11,7 @@ enum pt_input_kind {
 	PT_INPUT_OVERFLOW, /* packets lost */
 	PT_INPUT_ENDLESS,  /* ends in a loop that consumes nothing */
 	PT_INPUT_KERNEL,   /* goes where no code is */
+	PT_INPUT_ASYNC,    /* an exception within the program, and interrupts */
 };
 
 /* Appends the input of that kind, of enum pt_input_kind. */

@@ -26,10 +26,15 @@ static void show(const char *at)
 {
 	int signo = sigsetjmp(back, 1);
 
-	if (signo)
+	if (signo) {
 		printf(" signal-%d", signo);
-	else
-		printf(" %02x", *(volatile const char *)at & 0xff);
+	} else { /* printf() has a thousand instructions, and each may be a step */
+		unsigned byte = *(volatile const unsigned char *)at;
+
+		putchar(' ');
+		putchar("0123456789abcdef"[byte >> 4]);
+		putchar("0123456789abcdef"[byte & 15]);
+	}
 }
 
 static void tell(const char *what)

@@ -8,7 +8,7 @@
  *   apart: a signal is sent, whose handler has an alternate stack, of which the lower page cannot be
  *     written; SIGSEGV's handler has none
  * Where SIGSEGV has a stack of its own its handler prints the result of the call that was broken off,
- * and the bytes that the kernel has written of the frame. */
+ * and the words that the kernel has written of the frame. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,15 +41,18 @@ static void return_at_once(int signo) { (void)signo; }
 static void tell_frame(int signo, siginfo_t *info, void *context)
 {
 	const ucontext_t *c = context;
-	unsigned sum = 0, count = 0;
+	const unsigned long *words = (const unsigned long *)(void *)stack;
+	unsigned long sum = 0;
+	unsigned count = 0;
 	char line[128];
 	int n;
 
-	for (int i = 0; i < PAGE; i++) {
-		sum = sum * 31 + (unsigned char)stack[i];
-		count += stack[i] != 0;
+	/* Not byte by byte: each instruction may be a step. */
+	for (size_t i = 0; i < PAGE / sizeof *words; i++) {
+		sum = sum * 31 + words[i];
+		count += words[i] != 0;
 	}
-	n = snprintf(line, sizeof line, "signal %d, code %d, rax %lld, %u bytes with sum %08x\n", signo,
+	n = snprintf(line, sizeof line, "signal %d, code %d, rax %lld, %u words with sum %016lx\n", signo,
 		     info->si_code, c->uc_mcontext.gregs[REG_RAX], count, sum);
 	if (write(1, line, (size_t)n) != n)
 		_exit(2);

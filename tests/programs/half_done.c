@@ -47,16 +47,21 @@ static bool can_execute(char *at)
 	return true;
 }
 
+/* By putchar(): all of it is stepped, and printf() has a thousand instructions. */
 static void show(char *from)
 {
 	for (int i = 0; i < PAGES; i++) {
 		char *at = from + i * PAGE;
 		bool reads = can_read(at), writes = can_write(at);
 
-		printf(" %c%c%c", reads ? 'r' : '-', writes ? 'w' : '-',
-		       reads && (unsigned char)*at != RETURN ? '?' : can_execute(at) ? 'x' : '-');
-		if (reads)
-			printf("%02x", (unsigned char)at[2]);
+		putchar(' ');
+		putchar(reads ? 'r' : '-');
+		putchar(writes ? 'w' : '-');
+		putchar(reads && (unsigned char)*at != RETURN ? '?' : can_execute(at) ? 'x' : '-');
+		if (reads) {
+			putchar("0123456789abcdef"[(unsigned char)at[2] >> 4]);
+			putchar("0123456789abcdef"[at[2] & 15]);
+		}
 	}
 }
 

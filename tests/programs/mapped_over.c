@@ -20,11 +20,14 @@ static uint8_t *map(uint8_t *at, int pages, int prot, int flags, int offset)
 
 static void say(const char *what, const uint8_t *bytes, size_t n)
 {
-	uint32_t sum = 0;
+	uint64_t sum = 0, word;
 
-	for (size_t i = 0; i < n; i += 97)
-		sum = sum * 31 + bytes[i];
-	printf("%s: %08x\n", what, sum);
+	/* One word of 97: each instruction may be a step. */
+	for (size_t i = 0; i + sizeof word <= n; i += 97 * sizeof word) {
+		memcpy(&word, bytes + i, sizeof word);
+		sum = sum * 31 + word;
+	}
+	printf("%s: %016llx\n", what, (unsigned long long)sum);
 }
 
 int main(int argc, char **argv)

@@ -58,7 +58,7 @@ static int others[2]; /* a second pipe */
 static int listening, caller, watching, signal_fd, terminal, line;
 static mqd_t empty_queue, full_queue;
 static struct sockaddr_un address;
-static char folder[64], fifo[96];
+static char folder[64], fifo[96], own_pid[16];
 static char full[1 << 16];
 static struct timespec left;
 static uint32_t word;
@@ -487,13 +487,17 @@ static void fill_pipe(void)
 		check(write(ends[1], full, sizeof full) == sizeof full, "fill");
 }
 
+/* As snprintf() would; but objects are made for each call, and each of snprintf()'s instructions is
+ * stepped. */
+static void join(char *to, const char *first, const char *second) { strcpy(stpcpy(to, first), second); }
+
 static mqd_t make_queue(const char *which)
 {
 	struct mq_attr one = {.mq_maxmsg = 1, .mq_msgsize = 8};
 	char name[64];
 	mqd_t queue;
 
-	snprintf(name, sizeof name, "/btrec-restarts-%s-%d", which, (int)getpid());
+	join(name, which, own_pid);
 	queue = mq_open(name, O_RDWR | O_CREAT | O_EXCL, 0600, &one);
 	check(queue != (mqd_t)-1, "mq_open");
 	mq_unlink(name);
@@ -518,10 +522,10 @@ static void make_named(void)
 
 	strcpy(folder, "/tmp/btrec-restarts-XXXXXX");
 	check(mkdtemp(folder) != NULL, "mkdtemp");
-	snprintf(fifo, sizeof fifo, "%s/fifo", folder);
+	join(fifo, folder, "/fifo");
 	check(!mkfifo(fifo, 0600), "mkfifo");
 	address.sun_family = AF_UNIX;
-	snprintf(address.sun_path, sizeof address.sun_path, "%s/socket", folder);
+	join(address.sun_path, folder, "/socket");
 	listening = socket(AF_UNIX, SOCK_STREAM, 0);
 	caller = socket(AF_UNIX, SOCK_STREAM, 0);
 	check(!bind(listening, (struct sockaddr *)&address, sizeof address) && !listen(listening, 0),
@@ -563,8 +567,8 @@ static void make_objects(void)
 	semaphores = semget(IPC_PRIVATE, 1, 0600);
 	messages = msgget(IPC_PRIVATE, 0600);
 	check(semaphores >= 0 && messages >= 0, "semget, msgget");
-	empty_queue = make_queue("empty");
-	full_queue = make_queue("full");
+	empty_queue = make_queue("/btrec-restarts-empty-");
+	full_queue = make_queue("/btrec-restarts-full-");
 	check(!mq_send(full_queue, "y", 1, 0), "mq_send");
 	make_terminal();
 	make_named();
@@ -598,6 +602,7 @@ int main(int argc, char **argv)
 	     restarts = !strcmp(how, "restart");
 	timer_t timer;
 
+	snprintf(own_pid, sizeof own_pid, "%d", (int)getpid());
 	traced = argc > 3 ? atoi(argv[3]) : 0;
 	if (every < 1 || every > 100 || traced <= 0)
 		return 2;
