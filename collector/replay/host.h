@@ -16,7 +16,7 @@
 uint64_t host_usual_memory(void);
 
 /* Of so many bytes of addresses, 0: without a limit, those that a process may have here: the hard
- * limit (RLIMIT_AS) stays. */
+ * limits (RLIMIT_AS, RLIMIT_DATA) stay. */
 uint64_t host_allowed_memory(uint64_t wanted);
 
 /* Takes all memory and all descriptors from the thread's process, for good: limits and a system
