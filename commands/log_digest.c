@@ -47,7 +47,7 @@ static void add_calls(struct log_digest *d, const struct bt_record_log_calls *re
 	struct bt_logged_call call;
 
 	while (log_calls_decode(&codec, &calls, &call) == 1) {
-		d->events[LOG_PART_CALLS]++;
+		d->events[call.form == BT_LOGGED_CALL ? LOG_PART_CALLS : LOG_PART_INSTRUCTIONS]++;
 		for (unsigned i = 0; i < call.data_count; i++)
 			d->bytes[LOG_PART_CALLS] += call.data[i].bytes.len;
 	}

@@ -11,11 +11,31 @@ enum {
 	DATA_SHIFT = 4, /* 2 bits */
 	DATA_MASK = 3,
 	TOLD = 1 << 6,
+	INSTRUCTION = 1 << 7, /* alone */
 };
+
+/* The numbers of instructions begin at 0. */
+static uint64_t instruction_number(enum bt_logged_form form) { return form - BT_LOGGED_RDTSC; }
+
+static void encode_instruction(struct log_calls_codec *c, struct buf *out,
+			       const struct bt_logged_call *call)
+{
+	buf_leb(out, instruction_number(call->form));
+	buf_sleb(out, (int64_t)(call->result - c->clock));
+	buf_u8(out, INSTRUCTION);
+	if (call->form == BT_LOGGED_RDTSCP)
+		buf_leb(out, call->aux);
+	c->clock = call->result;
+}
 
 void log_calls_encode(struct log_calls_codec *c, struct buf *out, const struct bt_logged_call *call)
 {
 	buf_leb(out, call->tick - c->tick);
+	c->tick = call->tick;
+	if (call->form != BT_LOGGED_CALL) {
+		encode_instruction(c, out, call);
+		return;
+	}
 	buf_leb(out, call->nr);
 	buf_sleb(out, (int64_t)call->result);
 	buf_u8(out, (uint8_t)((call->again ? AGAIN : 0) | (call->told ? TOLD : 0) |
@@ -30,13 +50,32 @@ void log_calls_encode(struct log_calls_codec *c, struct buf *out, const struct b
 		buf_put(out, call->data[i].bytes.at, call->data[i].bytes.len);
 		c->addr[i] = call->data[i].addr;
 	}
-	c->tick = call->tick;
 }
 
 static int fail_corrupt_call(struct bt_logged_call *call)
 {
 	*call = (struct bt_logged_call){0};
 	return -BT_E_CORRUPT;
+}
+
+/* What is behind the counts of an instruction, whose number and result are in the call. */
+static int decode_instruction(struct log_calls_codec *c, struct slice *in,
+			      struct bt_logged_call *call)
+{
+	uint64_t number = call->nr, aux;
+
+	if (in->bad || number > instruction_number(BT_LOGGED_RDTSCP))
+		return fail_corrupt_call(call);
+	call->form = BT_LOGGED_RDTSC + (unsigned)number;
+	call->nr = 0;
+	call->result += c->clock;
+	aux = call->form == BT_LOGGED_RDTSCP ? slice_leb(in) : 0;
+	if (in->bad || aux > UINT32_MAX)
+		return fail_corrupt_call(call);
+	call->aux = (uint32_t)aux;
+	c->clock = call->result;
+	c->tick = call->tick;
+	return 1;
 }
 
 int log_calls_decode(struct log_calls_codec *c, struct slice *in, struct bt_logged_call *call)
@@ -52,6 +91,8 @@ int log_calls_decode(struct log_calls_codec *c, struct slice *in, struct bt_logg
 	call->nr = slice_leb(in);
 	call->result = (uint64_t)slice_sleb(in);
 	counts = slice_u8(in);
+	if (counts == INSTRUCTION && call->tick >= ticks)
+		return decode_instruction(c, in, call);
 	call->again = counts & AGAIN;
 	call->told = counts & TOLD;
 	call->arg_count = counts >> ARGS_SHIFT & ARGS_MASK;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The calls of a LOG_CALLS record, one behind the other (doc/FORMAT.md, "The log"). Pure. */
+/* The calls, and instructions, of a LOG_CALLS record, one behind the other (doc/FORMAT.md, "The
+ * log"). Pure. */
 #ifndef BT_LOG_CALLS_H
 #define BT_LOG_CALLS_H
 
@@ -12,6 +13,7 @@ struct log_calls_codec {
 	uint64_t tick;
 	uint64_t args[BT_SYSCALL_ARGS];
 	uint64_t addr[BT_LOGGED_DATA];
+	uint64_t clock; /* the result of an instruction */
 };
 
 /* Appends a call to the bytes. Its tick is not below that of the call before. */

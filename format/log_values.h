@@ -6,7 +6,7 @@
 #define BT_LOG_VALUES_H
 
 enum {
-	BT_LOG_VERSION = 4,
+	BT_LOG_VERSION = 5,
 	BT_LOG_SAVED_PARTS = 3,    /* from this version on xsave and its like are LOG_INSTRUCTION */
 	BT_LOG_OBJECTS = 64 << 20, /* bytes of all LOG_OBJECT of a log, at most */
 	BT_LOG_OBJECTS_MANY = 4 << 20, /* their count, at most */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A system call that was made without a stop while a log is kept: what a replay needs to answer it
- * again. In backends, records and replays alike (FORMAT.md, "LOG_CALLS"). */
+/* A system call that was made without a stop while a log is kept, or an instruction that reads the
+ * processor's clock: what a replay needs to answer it again. In backends, records and replays alike
+ * (FORMAT.md, "LOG_CALLS"). */
 #ifndef BT_LOGGED_CALL_H
 #define BT_LOGGED_CALL_H
 
@@ -12,6 +13,14 @@
 
 enum {
 	BT_LOGGED_DATA = 2, /* pieces of memory that such a call writes, at most */
+};
+
+enum bt_logged_form {
+	BT_LOGGED_CALL, /* a system call */
+	/* An instruction: result is edx and eax; */
+	BT_LOGGED_RDTSC,
+	BT_LOGGED_RDTSCP, /* ... aux is ecx (Intel SDM volume 2, RDTSCP) */
+	BT_LOGGED_FORMS,
 };
 
 /* The output of a call for the user. */
@@ -31,6 +40,8 @@ struct bt_logged_change {
 
 struct bt_logged_call {
 	uint64_t tick; /* of its task, before it */
+	enum bt_logged_form form;
+	uint32_t aux; /* of an instruction, which has no field below but result */
 	uint64_t nr;
 	uint64_t result;    /* rax after it */
 	bool again;         /* a signal interrupted it (LOG_CALL) */

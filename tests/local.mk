@@ -23,7 +23,7 @@ UNIT_TESTS = \
 	tests/unit/test_hash_table \
 	tests/unit/test_options \
 	tests/unit/test_slice \
-	tests/unit/test_extended_state \
+	tests/unit/test_extended_state tests/unit/test_log_calls \
 	tests/unit/test_buf \
 	tests/unit/test_clock \
 	tests/unit/test_content_hash \
@@ -50,6 +50,7 @@ tests_unit_test_hash_table_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=call
 tests_unit_test_options_LDADD = lib/libbt.a $(CMOCKA_LIBS)
 tests_unit_test_slice_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_extended_state_LDADD = $(UNIT_FORMAT_LIBS)
+tests_unit_test_log_calls_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_buf_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_clock_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_content_hash_LDADD = $(UNIT_FORMAT_LIBS)

@@ -64,8 +64,8 @@ struct backend;
 struct output_file;
 struct pmu;
 
-/* Calls whose outcome is known before a task makes them: those of a replay. A backend may answer
- * them without a stop. */
+/* Calls, and instructions that read the processor's clock, whose outcome is known before a task
+ * makes them: those of a replay. A backend may answer them without a stop. */
 struct answered_calls {
 	/* The calls that the task makes next: number, arguments and tick are to be the same, result
 	 * and data are the answer. A backend that learns the tick later tells it. Returns their
@@ -188,8 +188,9 @@ struct backend {
 	bool parallel; /* the tasks of a unit run side by side. Of backends that can */
 	bool logged;   /* everything that does not follow from memory and registers is told: each
 			  system call gives BACKEND_SYSCALL_ENTER and BACKEND_SYSCALL_EXIT, or the
-			  observer is   told of it (observer_ops.logged); each instruction with a
-			  result   of its own   BACKEND_INSTRUCTION. Of backends that count ticks */
+			  observer is told of it (observer_ops.logged); each instruction with a
+			  result of its own gives BACKEND_INSTRUCTION, or the same. Of backends
+			  that count ticks */
 	bool several;  /* there has been more than one task: a log has ended */
 	bool answered; /* a log is replayed: the session answers each call, and no call of the
 			  vsyscall page is made */

@@ -602,7 +602,7 @@ void replay_log_made(struct replay_log *l, const struct task *task,
 
 	if (!is_logged(l, task))
 		return;
-	told = put_effects_of_made(l, task, call);
+	told = call->form == BT_LOGGED_CALL ? put_effects_of_made(l, task, call) : 0;
 	later.told = told && told == call->result;
 	if (l->end) /* for want of room for them */
 		return;

@@ -347,6 +347,36 @@ bool host_write(pid_t tid, uint64_t addr, struct slice bytes)
 	return host_may_write(addr, bytes.len) && tracee_write(tid, addr, bytes.at, bytes.len);
 }
 
+/* Opcodes that read the clock (Intel SDM volume 2). */
+static const struct clock_opcode {
+	uint8_t length, bytes[3];
+} clock_opcodes[BT_LOGGED_FORMS] = {
+	[BT_LOGGED_RDTSC] = {2, {0x0f, 0x31}},
+	[BT_LOGGED_RDTSCP] = {3, {0x0f, 0x01, 0xf9}},
+};
+
+uint64_t host_clock_end(pid_t tid, uint64_t rip, enum bt_logged_form form)
+{
+	const struct clock_opcode *opcode = &clock_opcodes[form];
+	uint8_t bytes[BT_INSN_MAX];
+	size_t n = tracee_read(tid, rip, bytes, sizeof bytes);
+
+	/* No prefix is 0x0f. */
+	for (size_t i = 0; opcode->length && i + opcode->length <= n; i++)
+		if (!memcmp(bytes + i, opcode->bytes, opcode->length))
+			return rip + i + opcode->length;
+		else if (bytes[i] == opcode->bytes[0])
+			break;
+	return 0;
+}
+
+bool host_clock_ends(pid_t tid, uint64_t rip, enum bt_logged_form form)
+{
+	const uint64_t start = rip - clock_opcodes[form].length;
+
+	return host_clock_end(tid, start, form) == rip && start != rip;
+}
+
 bool host_repeats(pid_t tid, uint64_t rip)
 {
 	uint8_t bytes[BT_INSN_MAX];

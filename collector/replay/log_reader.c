@@ -417,13 +417,20 @@ static bool take_output(struct log_item *item, uint64_t most, const struct bt_lo
 	return take_effect(item, most, &rec);
 }
 
-/* Makes the next of the calls the present event. */
-static bool take_call(struct log_reader *l)
+/* The registers that an instruction gave. */
+static void set_results(const struct bt_logged_call *call, struct bt_regs *regs)
 {
-	const struct bt_logged_call *call = &l->queue.calls[l->queue.next];
+	regs->rax = (uint32_t)call->result;
+	regs->rdx = call->result >> 32;
+	if (call->form == BT_LOGGED_RDTSCP)
+		regs->rcx = call->aux;
+}
+
+/* The event that the call is, but for its effects. */
+static void take_event(struct log_reader *l, const struct bt_logged_call *call)
+{
 	struct bt_record_log_call *c = &l->now.event.u.log_call;
 
-	l->has_effects = l->now.count;
 	l->now.event = (struct bt_record){.kind = BT_RECORD_LOG_CALL};
 	c->point.tick = call->tick;
 	c->regs = (struct bt_regs){.rdi = call->args[0],
@@ -437,8 +444,28 @@ static bool take_call(struct log_reader *l)
 	c->result = call->result;
 	c->again = call->again;
 	c->told = call->told;
-	l->of_calls = true;
 	l->arg_count = call->arg_count;
+}
+
+/* The same of an instruction. */
+static void take_instruction(struct log_reader *l, const struct bt_logged_call *call)
+{
+	struct bt_record_log_instruction *i = &l->now.event.u.log_instruction;
+
+	l->now.event = (struct bt_record){.kind = BT_RECORD_LOG_INSTRUCTION};
+	i->task = l->queue.task;
+	i->point.tick = call->tick;
+	set_results(call, &i->regs);
+}
+
+/* Makes the next of the calls the present event. */
+static bool take_call(struct log_reader *l)
+{
+	const struct bt_logged_call *call = &l->queue.calls[l->queue.next];
+
+	l->has_effects = l->now.count;
+	l->of_calls = true;
+	(call->form == BT_LOGGED_CALL ? take_event : take_instruction)(l, call);
 	if (l->queue.shapes[l->queue.next].end &&
 	    !take_shape(&l->now, l->most, &l->queue.shapes[l->queue.next]))
 		return false;
@@ -475,7 +502,7 @@ bool log_reader_next(struct log_reader *l)
 		return false;
 	l->passed++;
 	if (l->of_calls) {
-		l->passed_calls++;
+		l->passed_calls += q->calls[q->next].form == BT_LOGGED_CALL;
 		l->of_calls = false;
 		item_clear(&l->now);
 		if (++q->next < q->count)
@@ -508,9 +535,13 @@ const struct bt_record_log_shape *log_reader_shape(const struct log_reader *l, s
 
 void log_reader_pass(struct log_reader *l, size_t n)
 {
-	l->passed += n - 1;
-	l->passed_calls += n - 1;
-	l->queue.next += n - 1;
+	struct log_queue *q = &l->queue;
+	const size_t last = q->next + n - 1;
+
+	for (; q->next < last; q->next++) {
+		l->passed++;
+		l->passed_calls += q->calls[q->next].form == BT_LOGGED_CALL;
+	}
 	item_clear(&l->now);
 	(void)take_call(l);
 }
@@ -545,7 +576,23 @@ bool log_reader_is_compat(const struct log_reader *l)
 		was_entered_as_compat(l->trace, call->task, call->seq));
 }
 
-void log_reader_complete(struct log_reader *l, const struct task *task)
+enum bt_logged_form log_reader_form(const struct log_reader *l)
+{
+	return l->queue.calls[l->queue.next].form;
+}
+
+static void complete_instruction(struct log_reader *l, const struct task *task)
+{
+	struct bt_record_log_instruction *i = &l->now.event.u.log_instruction;
+	uint64_t tick = i->point.tick;
+
+	i->point = task_point(task);
+	i->point.tick = tick;
+	i->regs = task->regs;
+	set_results(&l->queue.calls[l->queue.next], &i->regs); /* the others are the task's */
+}
+
+static void complete_call(struct log_reader *l, const struct task *task)
 {
 	struct bt_record_log_call *call = &l->now.event.u.log_call;
 	const struct bt_regs known = call->regs;
@@ -560,4 +607,12 @@ void log_reader_complete(struct log_reader *l, const struct task *task)
 		*to[i] = args[i];
 	call->point = task_point(task);
 	call->point.tick = tick;
+}
+
+void log_reader_complete(struct log_reader *l, const struct task *task)
+{
+	if (l->now.event.kind == BT_RECORD_LOG_INSTRUCTION)
+		complete_instruction(l, task);
+	else
+		complete_call(l, task);
 }

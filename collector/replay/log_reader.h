@@ -63,7 +63,8 @@ struct log_reader {
 	struct processor_offer processor;
 	struct log_item now; /* the present event */
 	bool of_calls; /* it is one of a LOG_CALLS, in the form of a LOG_CALL: of point only tick is
-			  known, of regs the number and arg_count arguments, seq is 0 */
+			  known, of regs the number and arg_count arguments, seq is 0; or in the
+			  form of a LOG_INSTRUCTION: of regs what the instruction gave */
 	bool has_effects; /* and it has others than its own data */
 	unsigned arg_count;
 	struct log_queue queue; /* of_calls: the present event is the first of it */
@@ -73,7 +74,7 @@ struct log_reader {
 	const struct trace *trace;
 	struct mapped_copies copies;
 	uint64_t passed;       /* events before the present one, */
-	uint64_t passed_calls; /* and how many of them were of LOG_CALLS */
+	uint64_t passed_calls; /* and how many of them were calls of LOG_CALLS */
 	uint64_t most; /* bytes that the effects of one event may take here: packed, a file of
 			  some kilobytes may hold gigabytes */
 };
@@ -107,8 +108,11 @@ struct slice log_effect_bytes(const struct log_reader *l, const struct log_effec
  * 0x80). Reads the trace's events: for an event that is told, not for each. */
 bool log_reader_is_compat(const struct log_reader *l);
 
-/* The present event is one of_calls, and the task has come to a call: what is not known of it is as
- * it came. */
+/* What the present event is, which is one of_calls. */
+enum bt_logged_form log_reader_form(const struct log_reader *l);
+
+/* The present event is one of_calls, and the task has come to a call, or is behind an instruction:
+ * what is not known of it is as it came. */
 void log_reader_complete(struct log_reader *l, const struct task *task);
 
 #endif

@@ -46,7 +46,9 @@ void outcome_diverge_in_tick(struct replaying *r, struct task *task, uint64_t ti
 {
 	if (r->divergence.kind)
 		return;
-	outcome_diverge(r, task, DIVERGENCE_POINT, "the call at another tick");
+	outcome_diverge(r, task, DIVERGENCE_POINT,
+			r->log.now.event.kind == BT_RECORD_LOG_CALL ? "the call at another tick"
+								    : "it at another tick");
 	r->divergence.ticks_only = true;
 	r->divergence.came_at.tick = tick;
 	r->divergence.has_regs = false;

@@ -18,8 +18,8 @@ void outcome_fail(struct replaying *r, const struct task *task, enum bt_error_co
 void outcome_diverge(struct replaying *r, struct task *task, enum divergence_kind kind,
 		     const char *came);
 
-/* The present event, a call that was answered without a stop, was made at another tick. The task
- * has gone on since: of where it was then the tick alone is known. */
+/* The present event, a call or instruction that was answered without a stop, came at another tick.
+ * The task has gone on since: of where it was then the tick alone is known. */
 void outcome_diverge_in_tick(struct replaying *r, struct task *task, uint64_t tick);
 
 /* Compares where the task is, and its registers, with the present event. False: it has diverged. */

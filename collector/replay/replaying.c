@@ -369,6 +369,13 @@ static void on_instruction(struct session *session, struct supervisor *sup, stru
 		outcome_diverge(r, task, DIVERGENCE_EVENT, came);
 		return;
 	}
+	if (r->log.of_calls &&
+	    !host_clock_ends(task->host_tid, task->regs.rip, log_reader_form(&r->log))) {
+		outcome_diverge(r, task, DIVERGENCE_EVENT, came);
+		return;
+	}
+	if (r->log.of_calls)
+		log_reader_complete(&r->log, task);
 	/* rcx may be a result. */
 	task->regs.rcx = i->regs.rcx;
 	if (!outcome_compare(r, task, came) || !effects_apply(r, task))
@@ -507,11 +514,26 @@ static void on_calls_answered(struct session *session, struct supervisor *sup, s
 		outcome_diverge_in_tick(r, task, ticks[same]);
 }
 
+/* Where the present event has the instruction behind it at which the task is. 0: it is no such
+ * event. */
+static uint64_t end_of_instruction(const struct replaying *r, const struct task *task)
+{
+	const struct bt_record *event = &r->log.now.event;
+	struct bt_point now = task_point(task);
+
+	if (event->kind != BT_RECORD_LOG_INSTRUCTION)
+		return 0;
+	if (r->log.of_calls)
+		return host_clock_end(task->host_tid, now.rip, log_reader_form(&r->log));
+	return log_point_is_next(&now, log_event_point(event)) ? log_event_point(event)->rip : 0;
+}
+
 static bool answers_signal(struct session *session, struct supervisor *sup, struct task *task,
 			   const struct arrived_signal *signal)
 {
 	struct replaying *r = replaying_of(session);
 	struct bt_point now;
+	uint64_t behind;
 	char came[80];
 
 	/* Somebody has sent it, now: the terminal, say, to all of its process group. What was sent
@@ -530,10 +552,10 @@ static bool answers_signal(struct session *session, struct supervisor *sup, stru
 		if (r->done)
 			return true;
 	}
-	if (r->log.now.event.kind == BT_RECORD_LOG_INSTRUCTION &&
-	    log_point_is_next(&now, log_event_point(&r->log.now.event))) {
+	behind = end_of_instruction(r, task);
+	if (behind) {
 		/* The reverse: it has a result in the log. */
-		task->regs.rip = log_event_point(&r->log.now.event)->rip;
+		task->regs.rip = behind;
 		on_instruction(session, sup, task);
 		return true;
 	}

@@ -52,7 +52,8 @@ struct observer_ops {
 			const struct bt_syscall_details *details);
 
 	/* The same if a log is kept (backend.logged): the facts that a replay needs. Comes before
-	 * the other. NULL: nobody listens. */
+	 * the other. Or an instruction that reads the clock, of which there is no other. NULL:
+	 * nobody listens. */
 	void (*logged)(void *arg, struct task *task, const struct bt_logged_call *call);
 
 	/* The task has an instruction behind it that has a result of its own, and no stop was made

@@ -9,6 +9,7 @@ import resource
 import socket
 import threading
 
+from counted_steps import steps_of
 from replays import *
 
 def same(result, *options):
@@ -731,6 +732,50 @@ def steps_over_results():
         result = recorded([program], *options)
         check(result.out.startswith(b"9 steps, "), "what it prints: %r" % result.out)
         same(result)
+
+
+CLOCK_READS = {"flags": "300", "line": "4", "cycle": "3", "alarms": "10", "calls": "100"}
+
+
+@case("what rdtsc and rdtscp gave comes again, by whom it is recorded and replayed: flags, lines, a cycle, alarms, calls")
+def clock_reads():
+    program = build("reads_clock.c", *STATIC)
+    for what, n in CLOCK_READS.items():
+        for backend in ("engine", "step"):
+            # A stepped one takes seconds.
+            if backend == "step" and what != "flags":
+                continue
+            result = record([program, what, n], ["--replayable", "--quiet", "--backend", backend], stdin=b"some bytes that it reads\n" * 50)
+            equal(result.status, 0, "end of the program, %s, recorded by %s" % (what, backend))
+            same(result)
+            same(result, "--window", "..")
+            if backend == "engine" and what in ("flags", "calls"):
+                same(result, "--backend", "step")
+
+
+@case("rdtsc and rdtscp stop neither the program nor its replay")
+def clock_steps():
+    program, steps, results = build("reads_clock.c", *STATIC), {}, {}
+    for n in ("0", "20000"):
+        trace = fresh("trace")
+        steps[n] = [steps_of("run", "--replayable", "-q", "-o", trace, program, "flags", n), steps_of("replay", "-q", "--no-output", trace),
+                    steps_of("replay", "-q", "--no-output", "--window", "..", trace)]
+        results[n] = int(re.search(r"(\d+) results of instructions", info(trace, "log")).group(1))
+    equal(results["20000"] - results["0"], 60000, "results in the log")
+    # 60,000 of these instructions: what the notes have no room for is noted behind a stop, without a step
+    check(all(many < few + 100 for few, many in zip(steps["0"], steps["20000"])), "steps with none of them, and with 60,000: %s" % steps)
+
+
+@case("what is changed of rdtsc and rdtscp in a log is found")
+def clock_changes():
+    result = recorded([build("reads_clock.c", *STATIC), "line", "3"])
+    for change, kinds, backends in (("result", ["output", "registers"], ["engine"]), ("tick", ["point"], ["engine"]), ("form", ["event"], ["engine", "step"]),
+                                    ("drop", ["event", "point", "registers", "output"], ["engine"]), ("double", ["event", "point", "registers", "output"], ["engine"])):
+        for backend in backends:
+            again = replayed(with_change(result, change, "clocks", 200), "--json", "--no-output", "--backend", backend)
+            equal(again.status, 65, "status after %s, replayed by %s" % (change, backend))
+            found = json.loads(again.out.splitlines()[-1])
+            check(found["kind"] in kinds, "after %s, replayed by %s: %s" % (change, backend, found))
 
 
 @case("what the x87 unit keeps of its last instruction is 0, by whom it is recorded")
@@ -1593,9 +1638,10 @@ def told():
     unstopped = sum(int(count, 16) for count in re.findall(rb"^CALLS .* count=0x([0-9a-f]+) ", dump, re.M))
     counts = tuple(kinds.count(kind) for kind in (b"LOG_CALL", b"LOG_SIGNAL", b"LOG_INSTRUCTION"))
     check(min(*counts, unstopped) > 0, "events: %s, calls without a stop: %s" % (counts, unstopped))
-    counts = (counts[0] + unstopped, *counts[1:])
     found = re.fullmatch(r"(\d+) calls, (\d+) signals, (\d+) results of instructions; before packing: memory at the start (\d+) bytes, what calls wrote (\d+), signals (\d+), registers (\d+)", info(result.trace, "log"))
-    equal(tuple(map(int, found.groups()[:3])), counts, "events of the log")
+    events = tuple(map(int, found.groups()[:3]))
+    equal(events[:2], (counts[0] + unstopped, counts[1]), "calls and signals of the log")
+    check(events[2] > counts[2], "results of instructions: %d, rdtsc among them; by themselves %d" % (events[2], counts[2]))
     check(all(int(size) > 0 for size in found.groups()[3:]), "bytes of the log: %s" % (found.groups(),))
     check("memory" in info(result.trace, "privacy") and "input, environment" in info(result.trace, "privacy"), "what it holds is not said")
     check("lacks" in info(with_change(result, "features", "LOG_PROCESSOR", 1), "replay"), "features that are missing are not named")

@@ -19,6 +19,7 @@ STEPPED = ("spin", "rep", "gather") # by `make check`
 SWEPT = {"where ticks are counted": ["--history", "off"], "with history": [], "without PEXT": ["--plain-processor", "--history", "off"],
          "eager guesses": ["--predict-eagerly"], "ticks alone near a stop point": ["--history", "off", "--snap-at", "250"],
          "history near a stop point": ["--snap-at", "250"]} # it counts from the start on (STOP_NEAR)
+CLOCK_SWEPT = ("where ticks are counted", "with history", "history near a stop point")
 EACH = int(os.environ.get("BTREC_SWEPT_EACH", "31"))
 FIRST, LAST = 2000, 2900 # instructions of the cache's own when kill_at goes round: more than a round of it has
 FOR_EVER = 1 << 40 # signals
@@ -97,10 +98,10 @@ def add_kills(kind, text):
         tried.end()
 
 
-def add_swept(which, options):
+def add_swept(which, options, source="kill_at.S"):
     @case("swept: SIGKILL at instructions of the cache's own, one after the other: the end is where it was: " + which)
     def run():
-        program, chance, tried = build("kill_at.S", *BARE), random.Random(SEED), Replays()
+        program, chance, tried = build(source, *BARE), random.Random(SEED), Replays()
         for at in range(FIRST + chance.randrange(EACH), LAST, EACH):
             result = record([program], ["--replayable", "--quiet", "--kill-at", str(at), *options])
             equal(result.status, -signal.SIGKILL, "end")
@@ -108,8 +109,23 @@ def add_swept(which, options):
         tried.end()
 
 
+ALARM_EACH = 307 # instructions of the cache's own: more than the handler has
+
+
+@case("swept: SIGALRM at instructions of the cache's own while rdtsc and rdtscp are read: each comes to its place again")
+def swept_alarms():
+    program, tried = build("reads_clock.c", *STATIC), Replays()
+    for options in CLOCK_SWEPT if RUNS > 2 else CLOCK_SWEPT[:1]: # the start of the program is stepped, too
+        result = record([program, "alarms", "60"], ["--replayable", "--quiet", "--alarm-each", str(ALARM_EACH), *SWEPT[options]])
+        equal(result.status, 0, "end of the program")
+        tried.exact(result.trace, program, result.out, b"", options)
+    tried.end()
+
+
 for which_, options_ in SWEPT.items():
     add_swept(which_, options_)
+    if which_ in CLOCK_SWEPT:
+        add_swept("rdtsc and rdtscp, " + which_, options_, "kill_at_clock.S")
 
 for each_kind, what in KINDS.items():
     add_alarms(each_kind, what)

@@ -131,6 +131,20 @@ def made_program():
     same_as_stepped([program], 30, 3, ["engine", "step"], iterations)
 
 
+@case("registers behind and between rdtsc and rdtscp that were recorded in the cache are the stepper's")
+def clock_reads():
+    result = record([build("kill_at_clock.S", *BARE)], ["--quiet", "--replayable", "--kill-at", "2300"])
+    equal(result.status, -signal.SIGKILL, "end")
+    window = fresh("window")
+    equal(replay(result.trace, "-q", "--no-output", "--window", "..", "-o", window).status, 0, "status of the window")
+    path = list(places(window))[-120:]
+    check(len(path) == 120, "only %d instructions" % len(path))
+    for place in path[::3]:
+        point = "%d+%d@%x" % place
+        found = [registers_at(result.trace, point, "--backend", backend) for backend in ("engine", "step")]
+        equal(found[0], found[1], "registers at %s, replayed by engine and stepper" % point)
+
+
 # In ./check --full: so many points of each of more programs.
 POINTS = int(os.environ.get("BTREC_REPLAY_POINTS", "0"))
 TEXT, SUMS = object(), object() # the paths of some lines, and of some for bc

@@ -98,6 +98,7 @@ static void look_at_calls(struct log_reader *l)
 	size_t n = log_reader_calls(l, &calls);
 
 	MUST(n);
+	MUST((log_reader_form(l) == BT_LOGGED_CALL) == (l->now.event.kind == BT_RECORD_LOG_CALL));
 	for (size_t i = 0; i < n; i++) {
 		const struct bt_record_log_shape *shape = log_reader_shape(l, i);
 
@@ -107,6 +108,9 @@ static void look_at_calls(struct log_reader *l)
 		for (unsigned k = 0; k < calls[i].data_count; k++)
 			look_at_bytes(calls[i].data[k].bytes);
 		look_at_bytes(calls[i].output.bytes);
+		MUST(calls[i].form < BT_LOGGED_FORMS &&
+		     (calls[i].form == BT_LOGGED_CALL ||
+		      (!calls[i].nr && !calls[i].arg_count && !calls[i].data_count)));
 	}
 	if (n > 1)
 		log_reader_pass(l, 1 + l->passed % n);

@@ -49,8 +49,8 @@ static void add_beginning(struct buf *out)
 	bt_record_encode(out, BT_RECORD_LOG, &begins);
 }
 
-/* So many calls, from the given tick on, each with other counts; cut: without so many of their last
- * bytes. */
+/* So many calls and instructions, from the given tick on, each with other counts; cut: without so
+ * many of their last bytes. */
 static void add_calls(struct buf *out, uint64_t tick, unsigned n, size_t cut)
 {
 	struct log_calls_codec codec = {.tick = tick};
@@ -70,7 +70,13 @@ static void add_calls(struct buf *out, uint64_t tick, unsigned n, size_t cut)
 			.data = {{0x7ffc00001000, bt_str("data")}, {0x7ffc00002000, bt_str("")}},
 		};
 
-		log_calls_encode(&codec, &calls, &call);
+		const struct bt_logged_call clock = {.tick = call.tick,
+						     .form = i % 8 == 3 ? BT_LOGGED_RDTSCP
+									: BT_LOGGED_RDTSC,
+						     .result = ~(uint64_t)i << 20,
+						     .aux = i};
+
+		log_calls_encode(&codec, &calls, i % 4 == 3 ? &clock : &call);
 	}
 	record.calls = slice_of(calls.data, calls.len - cut);
 	bt_record_encode(out, BT_RECORD_LOG_CALLS, &record);

@@ -9,7 +9,9 @@
  * leaves are missing), end (behind it). Of an event: code (the bytes of FILE lie where its task
  * is), flood (effects of hundreds of megabytes), objects (many millions without bytes), much
  * (objects of more bytes than a log may have), or an effect of `plants`, below. Ends with 1 when
- * there is no such record, with 3 where the change leaves it as it was. */
+ * there is no such record, with 3 where the change leaves it as it was. Of LOG_CALLS its calls are
+ * counted; of the kind "clocks" its instructions, of which form changes rdtsc to rdtscp or the
+ * reverse. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +22,7 @@
 #include "lib/say.h"
 
 enum { OURS = 2, UNCHANGED = 3 };
+#define CLOCKS   "clocks"
 #define MARK     "\x3e\x0f\x31" /* rdtsc with a prefix; with the first byte + 1 it is undefined */
 #define RESERVED 0x550000001000ull
 
@@ -228,7 +231,7 @@ static bool change(struct bt_record *r, const char *what, struct buf *bytes)
 	return differs || !is_in_place(what);
 }
 
-/* The same of a call of a LOG_CALLS. Calls are counted from `seen` on. */
+/* The same of a call of a LOG_CALLS, or an instruction. They are counted from `seen` on. */
 static void change_calls(struct bt_record_log_calls *r, const struct change *c, unsigned long *seen,
 			 struct buf *bytes)
 {
@@ -239,7 +242,8 @@ static void change_calls(struct bt_record_log_calls *r, const struct change *c, 
 
 	buf_reset(bytes);
 	while (log_calls_decode(&from, &calls, &call) == 1) {
-		bool it = ++*seen == c->number;
+		bool counts = (call.form != BT_LOGGED_CALL) == !strcmp(c->kind, CLOCKS),
+		     it = (*seen += counts) == c->number && counts;
 
 		if (it && !strcmp(c->what, "result"))
 			call.result++;
@@ -247,6 +251,9 @@ static void change_calls(struct bt_record_log_calls *r, const struct change *c, 
 			call.args[0]++;
 		if (it && !strcmp(c->what, "tick"))
 			call.tick++;
+		if (it && !strcmp(c->what, "form"))
+			call.form =
+				call.form == BT_LOGGED_RDTSC ? BT_LOGGED_RDTSCP : BT_LOGGED_RDTSC;
 		if (it && !strcmp(c->what, "address"))
 			call.data[0].addr = RESERVED;
 		if (it && !strcmp(c->what, "byte") && call.data_count) {
@@ -341,7 +348,9 @@ static bool is_marked(struct slice bytes)
 
 static bool is_wanted(const struct bt_record *r, const struct change *c)
 {
-	return !strcmp(bt_record_name(r->kind), c->kind) &&
+	const char *kind = strcmp(c->kind, CLOCKS) != 0 ? c->kind : "LOG_CALLS";
+
+	return !strcmp(bt_record_name(r->kind), kind) &&
 	       (strcmp(c->what, "marked") != 0 ||
 		(r->kind == BT_RECORD_LOG_DATA && is_marked(r->u.log_data.bytes)));
 }

@@ -46,7 +46,8 @@ static size_t put_change(struct answer *a, uint8_t *log, size_t at,
  * there is no room. */
 static size_t put_answer(uint8_t *log, size_t at, const struct bt_logged_call *call)
 {
-	struct answer a = {.nr = call->nr,
+	struct answer a = {.form = call->form,
+			   .nr = call->nr,
 			   .result = call->result,
 			   .tick = (uint32_t)call->tick,
 			   .arg_count = call->arg_count};
@@ -55,6 +56,8 @@ static size_t put_answer(uint8_t *log, size_t at, const struct bt_logged_call *c
 	if (LOG_BYTES - at < sizeof a)
 		return 0;
 	memcpy(a.args, call->args, call->arg_count * sizeof a.args[0]);
+	if (call->form != BT_LOGGED_CALL)
+		a.args[0] = call->aux;
 	for (unsigned i = 0; next && i < call->data_count; i++)
 		next = put_piece(&a, i, log, next, call->data[i].addr, call->data[i].bytes);
 	if (next && call->output.stream)

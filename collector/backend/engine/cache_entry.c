@@ -624,6 +624,7 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 		return es && es->quiesce ? wait_for_others(b, task) : step_first(b, task);
 	cache_syscalls_grant(b, task, es, &ctx);
 	ctx.cpuid = !es->cpuid_traps && !es->adopted;
+	ctx.clocks = b->logged && !b->answered;
 	et->ticks = b->ticks;
 	if (et->counting) /* they stop by themselves */
 		ahead = UINT64_MAX;

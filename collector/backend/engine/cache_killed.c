@@ -287,6 +287,10 @@ static void guess_state(const struct code_cache *c, struct stretch *s, uint64_t 
 		s->regs.rdx = s->ctx.rdx;
 	if (p && p->state & STATE_SPILLED)
 		*operand_register(&s->regs, p->reg) = s->ctx.spill;
+	if (p && p->state & STATE_RCX && p->reg == X86_RDX) {
+		s->regs.rax = s->ctx.rax;
+		s->regs.rdx = s->ctx.rdx;
+	}
 	if (p && (counts || fragment_in_rounds(fragment, at)))
 		stretch_take_lent(s, fragment, p);
 	if (p)

@@ -145,6 +145,27 @@ size_t cache_logged_take(struct task *task, struct engine_space *es, const struc
 	return noted ? LOGGED_BYTES / NOTE_SIZE : 0;
 }
 
+bool cache_logged_is_clock(const struct syscall_note *note)
+{
+	return note->nr == (uint32_t)NOTE_OF_RDTSC || note->nr == (uint32_t)NOTE_OF_RDTSCP;
+}
+
+size_t cache_logged_clock(struct task *task, const struct syscall_note *note,
+			  const struct syscall_note *end, uint64_t tick, bool logs)
+{
+	const struct observer *observer = task->process->space->observer;
+	struct bt_logged_call out = {.tick = tick, .form = BT_LOGGED_RDTSC, .result = note->result};
+	const struct aux_note *aux = (const void *)(note + 1);
+
+	if (note->nr == (uint32_t)NOTE_OF_RDTSCP && note + 1 < end) {
+		out.form = BT_LOGGED_RDTSCP;
+		out.aux = aux->aux;
+	}
+	if (logs && observer->ops->logged)
+		observer->ops->logged(observer->arg, task, &out);
+	return out.form == BT_LOGGED_RDTSCP;
+}
+
 bool cache_logged_finish(const struct task *task, const struct engine_space *es,
 			 struct bt_regs *raw)
 {

@@ -56,6 +56,7 @@ struct context {
 	uint32_t answer_ticks, answer_noted;
 	uint64_t stream;
 	uint64_t ticks_left, transfers_left, stop_block;
+	uint64_t clocks;
 };
 _Static_assert(sizeof(struct context) == CTX_SIZE, "layout.h");
 _Static_assert(sizeof(struct branch_log_record) == RECORD_BYTES, "layout.h");
@@ -90,6 +91,12 @@ struct logged_note {
 	int32_t data; /* from LOG_END */
 	uint32_t unused_too;
 };
+/* Of rdtscp, behind its note. */
+struct aux_note {
+	uint32_t aux; /* ecx */
+	uint32_t unused[5];
+};
+_Static_assert(sizeof(struct aux_note) == NOTE_SIZE, "layout.h");
 _Static_assert(sizeof(struct logged_note) == LOGGED_BYTES && LOGGED_BYTES % NOTE_SIZE == 0,
 	       "layout.h");
 _Static_assert(sizeof(struct failed_note) == FAILURE_BYTES && FAILURE_LEAST % NOTE_SIZE == 0 &&
@@ -107,7 +114,7 @@ struct answer {
 	uint64_t nr, result;
 	uint32_t tick, arg_count;
 	uint64_t args[SYSCALL_ARGS];
-	uint32_t lengths[ANSWER_PIECES], unused;
+	uint32_t lengths[ANSWER_PIECES], form;
 	uint64_t ends[ANSWER_PIECES], data[ANSWER_PIECES];
 	uint64_t change;
 };
@@ -561,6 +568,12 @@ bool cache_logged_begin(const struct task *task, struct engine_space *es, const 
 size_t cache_logged_take(struct task *task, struct engine_space *es, const struct stretch *s,
 			 const struct bt_syscall *call, const struct syscall_note *note,
 			 const struct syscall_note *end);
+
+/* Whether it is the note of rdtsc or rdtscp; and what one of that tick gave, which (logs) the
+ * observer is told. Returns as cache_logged_take(). */
+bool cache_logged_is_clock(const struct syscall_note *note);
+size_t cache_logged_clock(struct task *task, const struct syscall_note *note,
+			  const struct syscall_note *end, uint64_t tick, bool logs);
 
 /* If a task with these registers of the cache's is stopped while it copies into the log, the rest
  * is copied for it, and *raw is behind that. Whether it was. */

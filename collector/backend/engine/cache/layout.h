@@ -86,13 +86,14 @@ enum {
 	CTX_TRANSFERS_LEFT = 0x168,
 	CTX_STOP_BLOCK = 0x170, /* they stop at this block of code, too, before their first branch:
 				   the lower half of its address; STOP_BLOCK_NONE: at none */
-	CTX_SIZE = 0x178,
+	CTX_CLOCKS = 0x178,     /* nonzero: where a log is kept, rdtsc and rdtscp may be noted */
+	CTX_SIZE = 0x180,
 	STOP_BYTES = 5, /* length of the jump to a stop, or of the stop, at the address in CTX_BACK;
 			   behind it the task goes on */
 
 	/* Behind the context: pairs {start, end} of memory. A system call that changes mappings is
 	   made in the cache only if it leaves these alone. */
-	CODE_RANGES_AT = 0x178,
+	CODE_RANGES_AT = 0x180,
 	CODE_RANGES = 64,
 
 	STATUS_AT = 0x600, /* a struct stat, for an fstat of the routines' own (in the first data
@@ -142,6 +143,10 @@ enum {
 	LOGGED_LENGTHS = 56, /* 32 bits each */
 	LOGGED_DATA = 64,    /* the lower half of CTX_LOG_NEXT behind the call */
 	LOGGED_BYTES = 72,
+	/* If a log is kept: the note of an instruction, with edx and eax as its result; behind that
+	   of rdtscp one that begins with ecx. */
+	NOTE_OF_RDTSC = -4,
+	NOTE_OF_RDTSCP = -5,
 	/* Bytes that must be free before a call is made. */
 	SYSCALL_NOTES_FREE = 2 * NOTE_SIZE + FAILURE_BYTES + FAILURE_PIECES * SYSCALL_POINTED_MAX,
 	RECORDS_AT = 0x10000,
@@ -161,9 +166,11 @@ enum {
 	ANSWER_ARG_COUNT = 28,
 	ANSWER_ARGS = 32,
 	ANSWER_LENGTHS = 80, /* of the pieces, the last of them output for the user; 32 bits each */
-	ANSWER_ENDS = 96,    /* their ends in memory, */
-	ANSWER_DATA = 120,   /* and in the log: negative offsets from its end */
-	ANSWER_CHANGE = 144, /* a change of mappings, in the log likewise; 0: none: */
+	ANSWER_FORM = 92,    /* enum bt_logged_form, 32 bits; of an instruction's answer: */
+	ANSWER_AUX = ANSWER_ARGS, /* ecx behind rdtscp */
+	ANSWER_ENDS = 96,         /* their ends in memory, */
+	ANSWER_DATA = 120,        /* and in the log: negative offsets from its end */
+	ANSWER_CHANGE = 144,      /* a change of mappings, in the log likewise; 0: none: */
 	ANSWER_BYTES = 152,
 	CHANGE_NR = 0,
 	CHANGE_ARGS = 8, /* four */

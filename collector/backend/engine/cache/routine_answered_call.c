@@ -17,9 +17,8 @@
 /* The operand of an instruction, gs:[rcx+end+field]. */
 static void emit_field(struct emitter *e, uint32_t field) { emit_u32(e, LOG_END + field); }
 
-/* Where ticks are counted, to no where the task has another than the answer's. Where history is
- * kept the tracer sees that by the call's note. rax is used, and flags. */
-static void emit_same_tick(struct emitter *e, struct forward *no)
+/* Where history is kept the tracer sees that by the call's note. */
+void answer_emit_same_tick(struct emitter *e, struct forward *no)
 {
 	size_t noted, same;
 
@@ -51,11 +50,15 @@ static void emit_same_call(struct emitter *e, struct forward *no)
 	};
 	struct forward same = {.count = 0};
 
+	EMIT(e, 0x65, 0x83, 0xb9); /* cmp dword gs:[rcx+form], call */
+	emit_field(e, ANSWER_FORM);
+	emit_u8(e, BT_LOGGED_CALL);
+	emit_jump_if(e, no, CC_NE);
 	emit_load(e, X86_RAX, CTX_RAX);
 	EMIT(e, 0x65, 0x48, 0x3b, 0x81); /* cmp rax, gs:[rcx+nr] */
 	emit_field(e, ANSWER_NR);
 	emit_jump_if(e, no, CC_NE);
-	emit_same_tick(e, no);
+	answer_emit_same_tick(e, no);
 	EMIT(e, 0x65, 0x8b, 0x81); /* mov eax, gs:[rcx+arg_count] */
 	emit_field(e, ANSWER_ARG_COUNT);
 	for (uint8_t i = 0; i < SYSCALL_ARGS; i++) {

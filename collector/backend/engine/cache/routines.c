@@ -295,6 +295,8 @@ void routines_emit(struct code_cache *c, const struct processor *processor)
 	routine_emit_syscall(c, &e, &logged);
 	routine_emit_syscall_behind(c, &e, &logged);
 	emit_cpuid(c, &e, &table);
+	if (c->kind.logged)
+		routine_emit_clocks(c, &e);
 	c->own_syscall = (uint32_t)e.len;
 	EMIT(&e, 0x0f, 0x05, 0xcc); /* syscall; int3 */
 	c->name = (uint32_t)e.len;

@@ -151,6 +151,15 @@ void logged_call_emit_copy(struct emitter *e, bool from_log);
  * gives it, and goes to behind the call; or goes to `no`. */
 void answered_call_emit(struct code_cache *c, struct emitter *e, struct forward *no);
 
+/* To no, where ticks are counted and the task has another than that of the answer (rcx:
+ * CTX_ANSWER); or where history is kept and there is no room for a note. rax is used, and flags. */
+void answer_emit_same_tick(struct emitter *e, struct forward *no);
+
+/* ---- routine_clock.c ---- */
+
+/* Before rdtsc and rdtscp, where a log is kept: notes in c where they are. */
+void routine_emit_clocks(struct code_cache *c, struct emitter *e);
+
 /* ---- routine_words.c ---- */
 
 /* Behind a write to descriptor 2, with its result in the context: copies what it has written. rax

@@ -255,9 +255,10 @@ static void emit_pause_exit(struct translation *t, const struct step *s)
 	fragment_map_state(t, NULL, 0, 0);
 }
 
-bool fragment_needs_routine(const struct step *s)
+bool fragment_needs_routine(const struct translation *t, const struct step *s)
 {
-	return is_pause(&s->insn) || is_cpuid(&s->insn) || s->saves_x87;
+	return is_pause(&s->insn) || is_cpuid(&s->insn) || s->saves_x87 ||
+	       fragment_notes_clock(t, s);
 }
 
 void fragment_emit_plain(struct translation *t, const struct step *s)
@@ -270,6 +271,10 @@ void fragment_emit_plain(struct translation *t, const struct step *s)
 	}
 	if (is_cpuid(&s->insn)) {
 		emit_cpuid_exit(t, s);
+		return;
+	}
+	if (fragment_notes_clock(t, s)) {
+		fragment_emit_clock(t, s);
 		return;
 	}
 	if (s->insn.regs & X86_BIT(X86_R11))
@@ -341,14 +346,16 @@ void fragment_count_tick(struct translation *t)
 }
 
 /* Whether the instruction and the conditional behind it stay adjacent: the processor fuses many
- * such pairs into one operation. A count (fragment_count_down()) stands between them. */
+ * such pairs into one operation. A count (fragment_count_down()) stands between them. So do
+ * the notes of an instruction, whose tick is the one before the conditional. */
 static bool is_paired(const struct translation *t, int i)
 {
 	const struct step *s = &t->steps[i];
 
 	return s->insn.class == BT_INSN_PLAIN && i + 1 < t->count &&
 	       t->steps[i + 1].insn.class == BT_INSN_JCC && i + 1 != t->check_at && !t->r11_in &&
-	       !t->cache->counting && !(s->insn.regs & X86_BIT(X86_R11));
+	       !t->cache->counting && !(s->insn.regs & X86_BIT(X86_R11)) &&
+	       !fragment_notes_clock(t, s);
 }
 
 /* Emits the tick and the alignment of the conditional before the pair. */

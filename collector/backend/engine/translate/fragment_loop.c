@@ -28,7 +28,7 @@ static int find_branch_back(const struct translation *t)
 	int i = 0;
 
 	while (i < t->count && t->steps[i].insn.class == BT_INSN_PLAIN &&
-	       !fragment_needs_routine(&t->steps[i]))
+	       !fragment_needs_routine(t, &t->steps[i]))
 		i++;
 	return i < t->count && t->steps[i].insn.class == BT_INSN_JCC &&
 			       step_target(&t->steps[i]) == t->pc

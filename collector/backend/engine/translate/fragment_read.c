@@ -133,7 +133,7 @@ static bool fetch_step(struct translation *t, uint64_t pc, struct step *s)
 {
 	s->pc = pc;
 	if (!decode_step(t, pc, s) || is_empty_memory(s) ||
-	    (t->cache->kind.logged && has_own_result(s)) ||
+	    (t->cache->kind.logged && has_own_result(s) && !fragment_reads_clock(s)) ||
 	    (s->insn.traits & X86_RIP_RELATIVE && fragment_extends(s, EXTENDS_BASE)) ||
 	    leads_astray(s))
 		return false;
@@ -332,7 +332,7 @@ static bool fetch_of_cycle(struct translation *t, uint64_t pc, struct step *s)
 	    !fetch_step(t, pc, s) || is_mutable_code(t, step_end(s) - 1))
 		return false;
 	s->inlined_jump = s->insn.class == BT_INSN_JMP;
-	return fragment_way_on(t, s) && !fragment_needs_routine(s);
+	return fragment_way_on(t, s) && !fragment_needs_routine(t, s);
 }
 
 /* How many instructions execution passes from the fragment's beginning until a branch leads back to
