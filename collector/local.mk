@@ -39,7 +39,6 @@ collector_libcollector_a_SOURCES = \
 	collector/task/syscall_timeout.c collector/task/syscall_timeout.h \
 	collector/task/task.c collector/task/task.h \
 	collector/backend/backend.h collector/backend/test_knobs.h \
-	collector/backend/step/known_result.c \
 	collector/backend/step/next_insn.c \
 	collector/backend/step/step_history.c \
 	collector/backend/step/step_pace.c \

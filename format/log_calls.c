@@ -17,15 +17,29 @@ enum {
 /* The numbers of instructions begin at 0. */
 static uint64_t instruction_number(enum bt_logged_form form) { return form - BT_LOGGED_RDTSC; }
 
+/* Their results differ little from one to the next. */
+static bool reads_clock(enum bt_logged_form form)
+{
+	return form == BT_LOGGED_RDTSC || form == BT_LOGGED_RDTSCP;
+}
+
+static bool gives_ecx(enum bt_logged_form form)
+{
+	return form == BT_LOGGED_RDTSCP || form == BT_LOGGED_CPUID;
+}
+
 static void encode_instruction(struct log_calls_codec *c, struct buf *out,
 			       const struct bt_logged_call *call)
 {
 	buf_leb(out, instruction_number(call->form));
-	buf_sleb(out, (int64_t)(call->result - c->clock));
+	buf_sleb(out, (int64_t)(call->result - (reads_clock(call->form) ? c->clock : 0)));
 	buf_u8(out, INSTRUCTION);
-	if (call->form == BT_LOGGED_RDTSCP)
-		buf_leb(out, call->aux);
-	c->clock = call->result;
+	if (gives_ecx(call->form))
+		buf_leb(out, call->ecx);
+	if (call->form == BT_LOGGED_CPUID)
+		buf_leb(out, call->ebx);
+	if (reads_clock(call->form))
+		c->clock = call->result;
 }
 
 void log_calls_encode(struct log_calls_codec *c, struct buf *out, const struct bt_logged_call *call)
@@ -62,18 +76,21 @@ static int fail_corrupt_call(struct bt_logged_call *call)
 static int decode_instruction(struct log_calls_codec *c, struct slice *in,
 			      struct bt_logged_call *call)
 {
-	uint64_t number = call->nr, aux;
+	uint64_t number = call->nr, ecx, ebx;
 
-	if (in->bad || number > instruction_number(BT_LOGGED_RDTSCP))
+	if (in->bad || number > instruction_number(BT_LOGGED_FORMS - 1))
 		return fail_corrupt_call(call);
 	call->form = BT_LOGGED_RDTSC + (unsigned)number;
 	call->nr = 0;
-	call->result += c->clock;
-	aux = call->form == BT_LOGGED_RDTSCP ? slice_leb(in) : 0;
-	if (in->bad || aux > UINT32_MAX)
+	call->result += reads_clock(call->form) ? c->clock : 0;
+	ecx = gives_ecx(call->form) ? slice_leb(in) : 0;
+	ebx = call->form == BT_LOGGED_CPUID ? slice_leb(in) : 0;
+	if (in->bad || ecx > UINT32_MAX || ebx > UINT32_MAX)
 		return fail_corrupt_call(call);
-	call->aux = (uint32_t)aux;
-	c->clock = call->result;
+	call->ecx = (uint32_t)ecx;
+	call->ebx = (uint32_t)ebx;
+	if (reads_clock(call->form))
+		c->clock = call->result;
 	c->tick = call->tick;
 	return 1;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A system call that was made without a stop while a log is kept, or an instruction that reads the
- * processor's clock: what a replay needs to answer it again. In backends, records and replays alike
+/* A system call that was made without a stop while a log is kept, or an instruction with a result
+ * of its own: what a replay needs to answer it again. In backends, records and replays alike
  * (FORMAT.md, "LOG_CALLS"). */
 #ifndef BT_LOGGED_CALL_H
 #define BT_LOGGED_CALL_H
@@ -19,7 +19,9 @@ enum bt_logged_form {
 	BT_LOGGED_CALL, /* a system call */
 	/* An instruction: result is edx and eax; */
 	BT_LOGGED_RDTSC,
-	BT_LOGGED_RDTSCP, /* ... aux is ecx (Intel SDM volume 2, RDTSCP) */
+	BT_LOGGED_RDTSCP, /* ... ecx is another (Intel SDM volume 2, RDTSCP) */
+	BT_LOGGED_XGETBV,
+	BT_LOGGED_CPUID, /* ecx and ebx are others */
 	BT_LOGGED_FORMS,
 };
 
@@ -41,7 +43,7 @@ struct bt_logged_change {
 struct bt_logged_call {
 	uint64_t tick; /* of its task, before it */
 	enum bt_logged_form form;
-	uint32_t aux; /* of an instruction, which has no field below but result */
+	uint32_t ecx, ebx; /* of an instruction, which has no field below but result */
 	uint64_t nr;
 	uint64_t result;    /* rax after it */
 	bool again;         /* a signal interrupted it (LOG_CALL) */

@@ -64,8 +64,8 @@ struct backend;
 struct output_file;
 struct pmu;
 
-/* Calls, and instructions that read the processor's clock, whose outcome is known before a task
- * makes them: those of a replay. A backend may answer them without a stop. */
+/* Calls, and instructions with a result of their own, whose outcome is known before a task makes
+ * them: those of a replay. A backend may answer them without a stop. */
 struct answered_calls {
 	/* The calls that the task makes next: number, arguments and tick are to be the same, result
 	 * and data are the answer. A backend that learns the tick later tells it. Returns their

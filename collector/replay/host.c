@@ -347,17 +347,19 @@ bool host_write(pid_t tid, uint64_t addr, struct slice bytes)
 	return host_may_write(addr, bytes.len) && tracee_write(tid, addr, bytes.at, bytes.len);
 }
 
-/* Opcodes that read the clock (Intel SDM volume 2). */
-static const struct clock_opcode {
+/* Instructions with a result of their own (Intel SDM volume 2). */
+static const struct own_result_opcode {
 	uint8_t length, bytes[3];
-} clock_opcodes[BT_LOGGED_FORMS] = {
+} own_result_opcodes[BT_LOGGED_FORMS] = {
 	[BT_LOGGED_RDTSC] = {2, {0x0f, 0x31}},
 	[BT_LOGGED_RDTSCP] = {3, {0x0f, 0x01, 0xf9}},
+	[BT_LOGGED_XGETBV] = {3, {0x0f, 0x01, 0xd0}},
+	[BT_LOGGED_CPUID] = {2, {0x0f, 0xa2}},
 };
 
-uint64_t host_clock_end(pid_t tid, uint64_t rip, enum bt_logged_form form)
+uint64_t host_instruction_end(pid_t tid, uint64_t rip, enum bt_logged_form form)
 {
-	const struct clock_opcode *opcode = &clock_opcodes[form];
+	const struct own_result_opcode *opcode = &own_result_opcodes[form];
 	uint8_t bytes[BT_INSN_MAX];
 	size_t n = tracee_read(tid, rip, bytes, sizeof bytes);
 
@@ -370,11 +372,11 @@ uint64_t host_clock_end(pid_t tid, uint64_t rip, enum bt_logged_form form)
 	return 0;
 }
 
-bool host_clock_ends(pid_t tid, uint64_t rip, enum bt_logged_form form)
+bool host_instruction_ends(pid_t tid, uint64_t rip, enum bt_logged_form form)
 {
-	const uint64_t start = rip - clock_opcodes[form].length;
+	const uint64_t start = rip - own_result_opcodes[form].length;
 
-	return host_clock_end(tid, start, form) == rip && start != rip;
+	return host_instruction_end(tid, start, form) == rip && start != rip;
 }
 
 bool host_repeats(pid_t tid, uint64_t rip)

@@ -55,10 +55,10 @@ bool host_write(pid_t tid, uint64_t addr, struct slice bytes);
 
 /* Where an instruction of that form ends that begins at rip, with whatever prefixes; 0: none does.
  * It may be one that this processor lacks, or that is forbidden. */
-uint64_t host_clock_end(pid_t tid, uint64_t rip, enum bt_logged_form form);
+uint64_t host_instruction_end(pid_t tid, uint64_t rip, enum bt_logged_form form);
 
 /* Whether the instruction before rip may be one. */
-bool host_clock_ends(pid_t tid, uint64_t rip, enum bt_logged_form form);
+bool host_instruction_ends(pid_t tid, uint64_t rip, enum bt_logged_form form);
 
 /* Whether rcx counts iterations of the instruction at rip. Of a task that was killed within a
  * sequence of the cache's it may be a guess. */

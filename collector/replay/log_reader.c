@@ -422,8 +422,10 @@ static void set_results(const struct bt_logged_call *call, struct bt_regs *regs)
 {
 	regs->rax = (uint32_t)call->result;
 	regs->rdx = call->result >> 32;
-	if (call->form == BT_LOGGED_RDTSCP)
-		regs->rcx = call->aux;
+	if (call->form == BT_LOGGED_RDTSCP || call->form == BT_LOGGED_CPUID)
+		regs->rcx = call->ecx;
+	if (call->form == BT_LOGGED_CPUID)
+		regs->rbx = call->ebx;
 }
 
 /* The event that the call is, but for its effects. */

@@ -370,7 +370,7 @@ static void on_instruction(struct session *session, struct supervisor *sup, stru
 		return;
 	}
 	if (r->log.of_calls &&
-	    !host_clock_ends(task->host_tid, task->regs.rip, log_reader_form(&r->log))) {
+	    !host_instruction_ends(task->host_tid, task->regs.rip, log_reader_form(&r->log))) {
 		outcome_diverge(r, task, DIVERGENCE_EVENT, came);
 		return;
 	}
@@ -524,7 +524,7 @@ static uint64_t end_of_instruction(const struct replaying *r, const struct task 
 	if (event->kind != BT_RECORD_LOG_INSTRUCTION)
 		return 0;
 	if (r->log.of_calls)
-		return host_clock_end(task->host_tid, now.rip, log_reader_form(&r->log));
+		return host_instruction_end(task->host_tid, now.rip, log_reader_form(&r->log));
 	return log_point_is_next(&now, log_event_point(event)) ? log_event_point(event)->rip : 0;
 }
 

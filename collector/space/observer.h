@@ -52,7 +52,7 @@ struct observer_ops {
 			const struct bt_syscall_details *details);
 
 	/* The same if a log is kept (backend.logged): the facts that a replay needs. Comes before
-	 * the other. Or an instruction that reads the clock, of which there is no other. NULL:
+	 * the other. Or an instruction with a result of its own, of which there is no other. NULL:
 	 * nobody listens. */
 	void (*logged)(void *arg, struct task *task, const struct bt_logged_call *call);
 

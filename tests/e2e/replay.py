@@ -734,22 +734,24 @@ def steps_over_results():
         same(result)
 
 
-CLOCK_READS = {"flags": "300", "line": "4", "cycle": "3", "alarms": "10", "calls": "100"}
+CLOCK_READS = {"leaves": "100", "flags": "300", "line": "4", "cycle": "3", "alarms": "10", "calls": "100"}
 
 
-@case("what rdtsc and rdtscp gave comes again, by whom it is recorded and replayed: flags, lines, a cycle, alarms, calls")
+@case("what rdtsc, rdtscp, xgetbv and cpuid gave comes again, by whom it is recorded and replayed: flags, lines, a cycle, alarms, calls")
 def clock_reads():
     program = build("reads_clock.c", *STATIC)
     for what, n in CLOCK_READS.items():
         for backend in ("engine", "step"):
             # A stepped one takes seconds.
-            if backend == "step" and what != "flags":
+            if backend == "step" and what not in ("leaves", "flags"):
                 continue
             result = record([program, what, n], ["--replayable", "--quiet", "--backend", backend], stdin=b"some bytes that it reads\n" * 50)
             equal(result.status, 0, "end of the program, %s, recorded by %s" % (what, backend))
+            if what == "leaves":
+                equal(result.out, native([program, what, n]).out, "what it prints, recorded by %s and not" % backend)
             same(result)
             same(result, "--window", "..")
-            if backend == "engine" and what in ("flags", "calls"):
+            if backend == "engine" and what in ("leaves", "flags", "calls"):
                 same(result, "--backend", "step")
 
 
@@ -772,7 +774,7 @@ def clock_changes():
     for change, kinds, backends in (("result", ["output", "registers"], ["engine"]), ("tick", ["point"], ["engine"]), ("form", ["event"], ["engine", "step"]),
                                     ("drop", ["event", "point", "registers", "output"], ["engine"]), ("double", ["event", "point", "registers", "output"], ["engine"])):
         for backend in backends:
-            again = replayed(with_change(result, change, "clocks", 200), "--json", "--no-output", "--backend", backend)
+            again = replayed(with_change(result, change, "instructions", 200), "--json", "--no-output", "--backend", backend)
             equal(again.status, 65, "status after %s, replayed by %s" % (change, backend))
             found = json.loads(again.out.splitlines()[-1])
             check(found["kind"] in kinds, "after %s, replayed by %s: %s" % (change, backend, found))

@@ -53,6 +53,9 @@ static void add_beginning(struct buf *out)
  * many of their last bytes. */
 static void add_calls(struct buf *out, uint64_t tick, unsigned n, size_t cut)
 {
+	static const enum bt_logged_form forms[] = {BT_LOGGED_RDTSCP, BT_LOGGED_RDTSC,
+						    BT_LOGGED_CPUID, BT_LOGGED_XGETBV};
+	enum { FORMS = sizeof forms / sizeof forms[0] };
 	struct log_calls_codec codec = {.tick = tick};
 	struct bt_record_log_calls record = {.task = 1, .tick = tick};
 	struct buf calls = {0};
@@ -71,10 +74,9 @@ static void add_calls(struct buf *out, uint64_t tick, unsigned n, size_t cut)
 		};
 
 		const struct bt_logged_call clock = {.tick = call.tick,
-						     .form = i % 8 == 3 ? BT_LOGGED_RDTSCP
-									: BT_LOGGED_RDTSC,
+						     .form = forms[i / 4 % FORMS],
 						     .result = ~(uint64_t)i << 20,
-						     .aux = i};
+						     .ecx = i};
 
 		log_calls_encode(&codec, &calls, i % 4 == 3 ? &clock : &call);
 	}

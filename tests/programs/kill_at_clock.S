@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* A loop without end that reads the processor's clock, with flags and registers alive across that: before a conditional, between others, in a cycle
- * without one. tests/e2e/replay_alarms.py */
+/* A loop without end of instructions with results of their own, with flags and registers alive across them: before a conditional, between others, in a
+ * cycle without one. tests/e2e/replay_alarms.py */
 	.intel_syntax noprefix
 	.text
 	.globl _start
@@ -28,6 +28,17 @@ again:
 	lea rsi, [rsi+rax]
 3:	rdtsc
 	xor [rip+cell], rax
+	mov r8d, ebx
+	xor eax, eax
+	cmp r8b, 2
+	cpuid
+	adc rsi, rbx
+	add rdx, rcx
+	mov ebx, r8d
+	xor ecx, ecx
+	sub rsi, rdx
+	xgetbv
+	sbb rsi, rax
 	mov ecx, 0x2222
 	test bl, 3
 	jne again

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* reads_clock WHAT N: rdtsc and rdtscp, N rounds, and a sum of all that they gave: "flags": in a loop, with flags alive across them; "line": many of
+/* reads_clock WHAT N: rdtsc, rdtscp, cpuid and xgetbv, N rounds, and a sum of all that they gave: "leaves": cpuid and xgetbv, with flags alive across
+ * them; of rdtsc and rdtscp "flags": in a loop, with flags alive across them; "line": many of
  * them in a line; "cycle": in a cycle without a conditional, until N alarms have come; "alarms": in a loop, while handlers of alarms read the clock,
  * too; "ever": in a cycle like that, for ever, behind a line "ready"; "calls": between system calls. */
 #include <setjmp.h>
@@ -53,6 +54,36 @@ static unsigned long with_flags(unsigned long n)
 				 : [s] "+r"(sum), [seen] "+r"(seen)
 				 : [i] "r"(i)
 				 : CLOBBERS, "r10", "r11");
+	return seen;
+}
+
+/* Leaves that are known to be the same on all processors, and one that is not (1: it has the processor's number, which is left out). */
+static unsigned long leaves(unsigned long n)
+{
+	static const unsigned which[][2] = {{0, 0}, {7, 0}, {0xd, 0}, {0xd, 1}, {0x80000000, 5}, {0x80000008, 0}, {1, 0}, {4, 1}};
+	unsigned long seen = 0;
+
+	for (unsigned long i = 0; i < n; i++) {
+		const unsigned *w = which[i % (sizeof which / sizeof which[0])];
+		unsigned long a = w[0] | 0xabcdull << 32, b = i, c = w[1] | 0x1234ull << 32, d = ~0ul, low, high;
+
+		__asm__ volatile("mov %%rbx, %%r11\n\t"
+				 "cmp $5, %b[i]\n\t"
+				 "cpuid\n\t"
+				 "jb 1f\n\t"
+				 "add %%r11, %[seen]\n"
+				 "1:"
+				 : "+a"(a), "+b"(b), "+c"(c), "+d"(d), [seen] "+r"(seen)
+				 : [i] "r"(i)
+				 : "cc", "r11");
+		if (w[0] == 1)
+			b &= 0xffffff;
+		__asm__ volatile("cmp $9, %b[i]\n\t.byte 0x3e\n\txgetbv\n\tadc $1, %[seen]"
+				 : "=a"(low), "=d"(high), [seen] "+r"(seen)
+				 : [i] "r"(i), "c"(0)
+				 : "cc");
+		sum = sum * 31 + a + 3 * b + 5 * c + 7 * d + 11 * low + 13 * high;
+	}
 	return seen;
 }
 
@@ -115,6 +146,8 @@ int main(int argc, char **argv)
 	n = strtoul(argv[2], NULL, 10);
 	if (!strcmp(argv[1], "flags"))
 		seen = with_flags(n);
+	else if (!strcmp(argv[1], "leaves"))
+		seen = leaves(n);
 	else if (!strcmp(argv[1], "line"))
 		in_line(n);
 	else if (!strcmp(argv[1], "calls"))

@@ -10,8 +10,8 @@
  * is), flood (effects of hundreds of megabytes), objects (many millions without bytes), much
  * (objects of more bytes than a log may have), or an effect of `plants`, below. Ends with 1 when
  * there is no such record, with 3 where the change leaves it as it was. Of LOG_CALLS its calls are
- * counted; of the kind "clocks" its instructions, of which form changes rdtsc to rdtscp or the
- * reverse. */
+ * counted; of the kind "instructions" its instructions, of which form changes rdtsc to rdtscp or
+ * the reverse. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,9 +22,9 @@
 #include "lib/say.h"
 
 enum { OURS = 2, UNCHANGED = 3 };
-#define CLOCKS   "clocks"
-#define MARK     "\x3e\x0f\x31" /* rdtsc with a prefix; with the first byte + 1 it is undefined */
-#define RESERVED 0x550000001000ull
+#define INSTRUCTIONS "instructions"
+#define MARK         "\x3e\x0f\x31" /* rdtsc with a prefix; with the first byte + 1 it is undefined */
+#define RESERVED     0x550000001000ull
 
 #define PAGE          0x1000ull
 #define RESERVED_ENDS 0x550040000000ull
@@ -242,7 +242,7 @@ static void change_calls(struct bt_record_log_calls *r, const struct change *c, 
 
 	buf_reset(bytes);
 	while (log_calls_decode(&from, &calls, &call) == 1) {
-		bool counts = (call.form != BT_LOGGED_CALL) == !strcmp(c->kind, CLOCKS),
+		bool counts = (call.form != BT_LOGGED_CALL) == !strcmp(c->kind, INSTRUCTIONS),
 		     it = (*seen += counts) == c->number && counts;
 
 		if (it && !strcmp(c->what, "result"))
@@ -348,7 +348,7 @@ static bool is_marked(struct slice bytes)
 
 static bool is_wanted(const struct bt_record *r, const struct change *c)
 {
-	const char *kind = strcmp(c->kind, CLOCKS) != 0 ? c->kind : "LOG_CALLS";
+	const char *kind = strcmp(c->kind, INSTRUCTIONS) != 0 ? c->kind : "LOG_CALLS";
 
 	return !strcmp(bt_record_name(r->kind), kind) &&
 	       (strcmp(c->what, "marked") != 0 ||

@@ -14,7 +14,10 @@ static const struct bt_logged_call calls[] = {
 	 .again = true,
 	 .arg_count = 2,
 	 .args = {3, UINT64_MAX}},
-	{.tick = 7, .form = BT_LOGGED_RDTSCP, .result = 5, .aux = UINT32_MAX},
+	{.tick = 7, .form = BT_LOGGED_RDTSCP, .result = 5, .ecx = UINT32_MAX},
+	{.tick = 8, .form = BT_LOGGED_CPUID, .result = UINT64_MAX, .ecx = 1, .ebx = UINT32_MAX},
+	{.tick = 9, .form = BT_LOGGED_XGETBV, .result = 7},
+	{.tick = 9, .form = BT_LOGGED_RDTSC, .result = 6},
 	{.tick = 90, .nr = 0, .arg_count = 1, .args = {1}, .told = true},
 	{.tick = UINT64_MAX, .form = BT_LOGGED_RDTSCP, .result = UINT64_MAX},
 	{.tick = UINT64_MAX, .form = BT_LOGGED_RDTSC},
@@ -35,8 +38,8 @@ static void each_comes_back(void **state)
 		assert_int_equal(log_calls_decode(&from, &in, &call), 1);
 		assert_true(call.tick == calls[i].tick && call.form == calls[i].form &&
 			    call.nr == calls[i].nr && call.result == calls[i].result);
-		assert_true(call.aux == calls[i].aux && call.again == calls[i].again &&
-			    call.told == calls[i].told);
+		assert_true(call.ecx == calls[i].ecx && call.ebx == calls[i].ebx &&
+			    call.again == calls[i].again && call.told == calls[i].told);
 		assert_int_equal(call.arg_count, calls[i].arg_count);
 		assert_memory_equal(call.args, calls[i].args, call.arg_count * sizeof call.args[0]);
 	}
@@ -54,7 +57,10 @@ static void no_sense_is_refused(void **state)
 	} rows[] = {
 		{{0, 0, 9, 0x80}, 4, 1},                /* rdtsc */
 		{{0, 1, 9, 0x80, 2}, 5, 1},             /* rdtscp */
-		{{0, 2, 9, 0x80, 2}, 5, -BT_E_CORRUPT}, /* there is no such instruction */
+		{{0, 2, 9, 0x80}, 4, 1},                /* xgetbv */
+		{{0, 3, 9, 0x80, 2, 4}, 6, 1},          /* cpuid */
+		{{0, 3, 9, 0x80, 2}, 5, -BT_E_CORRUPT}, /* cut off */
+		{{0, 4, 9, 0x80, 2}, 5, -BT_E_CORRUPT}, /* there is no such instruction */
 		{{0, 1, 9, 0x80}, 4, -BT_E_CORRUPT},    /* cut off */
 		{{0, 1, 9, 0x80, 0xff, 0xff, 0xff, 0xff, 0x0f}, 9, 1}, /* ecx has 32 bits, */
 		{{0, 1, 9, 0x80, 0xff, 0xff, 0xff, 0xff, 0x1f}, 9, -BT_E_CORRUPT}, /* not 33 */

@@ -57,7 +57,7 @@ static size_t put_answer(uint8_t *log, size_t at, const struct bt_logged_call *c
 		return 0;
 	memcpy(a.args, call->args, call->arg_count * sizeof a.args[0]);
 	if (call->form != BT_LOGGED_CALL)
-		a.args[0] = call->aux;
+		a.args[0] = call->ecx | (uint64_t)call->ebx << 32;
 	for (unsigned i = 0; next && i < call->data_count; i++)
 		next = put_piece(&a, i, log, next, call->data[i].addr, call->data[i].bytes);
 	if (next && call->output.stream)

@@ -608,9 +608,6 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 							       .stops_in = stops_in,
 							       .arg = &src});
 		fragment = fragment_for(&src, task->regs.rip, indirect);
-		if (fragment == FRAGMENT_NONE && !src.interrupted &&
-		    engine_passes_known_results(b, task, es))
-			fragment = fragment_for(&src, task->regs.rip, false);
 	}
 	if (src.interrupted)
 		return src.interrupted == WATCH_GONE ? -BT_E_GONE : 0;
@@ -624,7 +621,7 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 		return es && es->quiesce ? wait_for_others(b, task) : step_first(b, task);
 	cache_syscalls_grant(b, task, es, &ctx);
 	ctx.cpuid = !es->cpuid_traps && !es->adopted;
-	ctx.clocks = b->logged && !b->answered;
+	ctx.own_results = b->logged && !b->answered;
 	et->ticks = b->ticks;
 	if (et->counting) /* they stop by themselves */
 		ahead = UINT64_MAX;

@@ -287,10 +287,12 @@ static void guess_state(const struct code_cache *c, struct stretch *s, uint64_t 
 		s->regs.rdx = s->ctx.rdx;
 	if (p && p->state & STATE_SPILLED)
 		*operand_register(&s->regs, p->reg) = s->ctx.spill;
-	if (p && p->state & STATE_RCX && p->reg == X86_RDX) {
+	if (p && p->state & STATE_RCX && (p->reg == X86_RDX || p->reg == X86_RBX)) {
 		s->regs.rax = s->ctx.rax;
 		s->regs.rdx = s->ctx.rdx;
 	}
+	if (p && p->state & STATE_RCX && p->reg == X86_RBX)
+		s->regs.rbx = s->ctx.rbx;
 	if (p && (counts || fragment_in_rounds(fragment, at)))
 		stretch_take_lent(s, fragment, p);
 	if (p)
@@ -318,6 +320,8 @@ static void guess_state(const struct code_cache *c, struct stretch *s, uint64_t 
 		s->regs.rcx = s->ctx.rcx;
 	if (at_cpuid)
 		s->regs.rdx = s->ctx.rdx;
+	if (at_cpuid && c->kind.logged && at > c->own_results[BT_LOGGED_CPUID])
+		s->regs.rbx = s->ctx.rbx; /* the routine's first instruction keeps it */
 	if (noting && c->kind.logged)
 		know_state_behind_call(c, s, at);
 }

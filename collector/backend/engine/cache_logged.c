@@ -145,25 +145,33 @@ size_t cache_logged_take(struct task *task, struct engine_space *es, const struc
 	return noted ? LOGGED_BYTES / NOTE_SIZE : 0;
 }
 
-bool cache_logged_is_clock(const struct syscall_note *note)
+/* Of an instruction's note; of others it is none of these forms. */
+static unsigned form_of(const struct syscall_note *note)
 {
-	return note->nr == (uint32_t)NOTE_OF_RDTSC || note->nr == (uint32_t)NOTE_OF_RDTSCP;
+	return (uint32_t)NOTE_OF_INSTRUCTION - note->nr;
 }
 
-size_t cache_logged_clock(struct task *task, const struct syscall_note *note,
-			  const struct syscall_note *end, uint64_t tick, bool logs)
+bool cache_logged_is_instruction(const struct syscall_note *note)
+{
+	return form_of(note) > BT_LOGGED_CALL && form_of(note) < BT_LOGGED_FORMS;
+}
+
+size_t cache_logged_instruction(struct task *task, const struct syscall_note *note,
+				const struct syscall_note *end, uint64_t tick, bool logs)
 {
 	const struct observer *observer = task->process->space->observer;
-	struct bt_logged_call out = {.tick = tick, .form = BT_LOGGED_RDTSC, .result = note->result};
-	const struct aux_note *aux = (const void *)(note + 1);
+	struct bt_logged_call out = {.tick = tick, .form = form_of(note), .result = note->result};
+	const struct registers_note *registers = (const void *)(note + 1);
+	const bool is_long =
+		(out.form == BT_LOGGED_RDTSCP || out.form == BT_LOGGED_CPUID) && note + 1 < end;
 
-	if (note->nr == (uint32_t)NOTE_OF_RDTSCP && note + 1 < end) {
-		out.form = BT_LOGGED_RDTSCP;
-		out.aux = aux->aux;
+	if (is_long) {
+		out.ecx = registers->ecx;
+		out.ebx = out.form == BT_LOGGED_CPUID ? registers->ebx : 0;
 	}
 	if (logs && observer->ops->logged)
 		observer->ops->logged(observer->arg, task, &out);
-	return out.form == BT_LOGGED_RDTSCP;
+	return is_long;
 }
 
 bool cache_logged_finish(const struct task *task, const struct engine_space *es,

@@ -339,8 +339,8 @@ int cache_syscalls_take(struct task *task, struct engine_space *es, struct stret
 					     : branch_log_conditionals(branch_log_bits(note->bits));
 		tick = call.tick = call.tick < tick ? tick : call.tick;
 		cache_answers_noted(es, call.tick);
-		if (cache_logged_is_clock(note)) {
-			i += cache_logged_clock(task, note, es->notes + n, call.tick, logs);
+		if (cache_logged_is_instruction(note)) {
+			i += cache_logged_instruction(task, note, es->notes + n, call.tick, logs);
 			continue;
 		}
 		if (logs)

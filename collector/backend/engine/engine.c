@@ -56,24 +56,6 @@ static enum backend_stop step_engine_task(struct backend *b, struct task *task,
 	return stop;
 }
 
-bool engine_passes_known_results(struct backend *b, struct task *task,
-				 const struct engine_space *es)
-{
-	const struct observer *observer = task->process->space->observer;
-	const struct engine_task *et = task->backend;
-	bool some = false;
-
-	if (!b->logged || b->answered || !observer->ops->instruction || es->cpuid_traps ||
-	    es->adopted || et->holds || et->stop_wanted || task->process->space->stops.count ||
-	    stop_point_ticks_ahead(task) != UINT64_MAX)
-		return false;
-	while (stepper_knows_result(b, task)) {
-		some = true;
-		observer->ops->instruction(observer->arg, task);
-	}
-	return some;
-}
-
 /* ---- Stops ---- */
 
 /* Drops the fragments at pc, whose code has changed. Others made from those bytes go when the bytes
@@ -189,8 +171,7 @@ static enum backend_stop on_trap(struct backend *b, struct task *task, struct en
 	indirect = s->arrival == ARRIVED_INDIRECT;
 	if (s->kind == EXIT_CHANGED)
 		drop_fragment_at(es->cache, task->regs.rip);
-	et->straight = s->kind != EXIT_OUTSIDE || lacked_room(es, s) ||
-		       engine_passes_known_results(b, task, es);
+	et->straight = s->kind != EXIT_OUTSIDE || lacked_room(es, s);
 	if (!et->straight)
 		rc = tracee_set_regs(task->host_tid, &task->regs)
 			     ? -BT_E_GONE

@@ -56,7 +56,8 @@ struct context {
 	uint32_t answer_ticks, answer_noted;
 	uint64_t stream;
 	uint64_t ticks_left, transfers_left, stop_block;
-	uint64_t clocks;
+	uint64_t own_results;
+	uint64_t rbx;
 };
 _Static_assert(sizeof(struct context) == CTX_SIZE, "layout.h");
 _Static_assert(sizeof(struct branch_log_record) == RECORD_BYTES, "layout.h");
@@ -91,12 +92,12 @@ struct logged_note {
 	int32_t data; /* from LOG_END */
 	uint32_t unused_too;
 };
-/* Of rdtscp, behind its note. */
-struct aux_note {
-	uint32_t aux; /* ecx */
-	uint32_t unused[5];
+/* Of rdtscp and CPUID, behind the note. */
+struct registers_note {
+	uint32_t ecx, ebx;
+	uint64_t unused[2];
 };
-_Static_assert(sizeof(struct aux_note) == NOTE_SIZE, "layout.h");
+_Static_assert(sizeof(struct registers_note) == NOTE_SIZE, "layout.h");
 _Static_assert(sizeof(struct logged_note) == LOGGED_BYTES && LOGGED_BYTES % NOTE_SIZE == 0,
 	       "layout.h");
 _Static_assert(sizeof(struct failed_note) == FAILURE_BYTES && FAILURE_LEAST % NOTE_SIZE == 0 &&
@@ -569,11 +570,11 @@ size_t cache_logged_take(struct task *task, struct engine_space *es, const struc
 			 const struct bt_syscall *call, const struct syscall_note *note,
 			 const struct syscall_note *end);
 
-/* Whether it is the note of rdtsc or rdtscp; and what one of that tick gave, which (logs) the
+/* Whether it is the note of an instruction; and what one of that tick gave, which (logs) the
  * observer is told. Returns as cache_logged_take(). */
-bool cache_logged_is_clock(const struct syscall_note *note);
-size_t cache_logged_clock(struct task *task, const struct syscall_note *note,
-			  const struct syscall_note *end, uint64_t tick, bool logs);
+bool cache_logged_is_instruction(const struct syscall_note *note);
+size_t cache_logged_instruction(struct task *task, const struct syscall_note *note,
+				const struct syscall_note *end, uint64_t tick, bool logs);
 
 /* If a task with these registers of the cache's is stopped while it copies into the log, the rest
  * is copied for it, and *raw is behind that. Whether it was. */
@@ -722,11 +723,5 @@ int sweep_stopped(const struct backend *b, struct task *task, const siginfo_t *i
 
 /* One step by the stepper, which delivers signo first. Returns 0 or -BT_E_GONE. */
 int engine_step(struct backend *b, struct task *task, int signo, enum bt_signal_action action);
-
-/* Where a log is kept, and nothing is to be looked at between two instructions: goes over CPUIDs
- * whose results are known (stepper_knows_result()), and tells the observer of each. task->regs are
- * still to be set in the task. Returns whether there was one. */
-bool engine_passes_known_results(struct backend *b, struct task *task,
-				 const struct engine_space *es);
 
 #endif

@@ -43,7 +43,8 @@ collector_libcollector_a_SOURCES += \
 	collector/backend/engine/cache/routine_logged_call.c \
 	collector/backend/engine/cache/routine_map_calls.c \
 	collector/backend/engine/cache/routine_syscalls.c \
-	collector/backend/engine/cache/routine_clock.c \
+	collector/backend/engine/cache/routine_own_result.c \
+	collector/backend/engine/cache/routine_cpuid.c \
 	collector/backend/engine/cache/routine_words.c \
 	collector/backend/engine/cache/routines.c collector/backend/engine/cache/routines.h \
 	collector/backend/engine/cache/routines_private.h \
@@ -59,7 +60,7 @@ collector_libcollector_a_SOURCES += \
 	collector/backend/engine/translate/fragment_read.c \
 	collector/backend/engine/translate/fragment_rounds.c \
 	collector/backend/engine/translate/fragment_ticks.c \
-	collector/backend/engine/translate/fragment_clock.c \
+	collector/backend/engine/translate/fragment_own_result.c \
 	collector/backend/engine/translate/fragment_x87.c \
 	collector/backend/engine/translate/lookahead.c collector/backend/engine/translate/lookahead.h \
 	collector/backend/engine/translate/translation.h \

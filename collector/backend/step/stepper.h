@@ -66,11 +66,6 @@ int stepper_take_signal(struct backend *b, struct task *task);
  * that the kernel does what it does to a fault whose signal is blocked. Returns 0 or -BT_E_GONE. */
 int stepper_fault_again(struct task *task);
 
-/* Where the task's next instruction is CPUID, and backend.processor has its result: task->regs and
- * the task's counts become those behind it, and the result is true. They are still to be set in the
- * task. No look is made at what comes first (a signal, a stop point). */
-bool stepper_knows_result(struct backend *b, struct task *task);
-
 /* The running task is to give BACKEND_SLICE behind the instruction that it executes. */
 void stepper_stop_behind(struct task *task);
 

@@ -222,10 +222,12 @@ struct code_cache {
 				 task can go on at the third, as without an answer */
 	uint32_t masking, masked, syscall_stops; /* in the former: a fault from masking up to masked
 						    goes on at syscall_stops, the way to a stop */
-	uint32_t cpuid;     /* of the routine that answers CPUID, or leaves that to the processor */
-	uint32_t clocks[2]; /* with a log: of those before rdtsc and rdtscp */
-	uint32_t name;      /* of the routines' page: the region's name */
-	uint32_t clears;    /* times that everything has been forgotten */
+	uint32_t cpuid; /* of the routine that answers CPUID, or leaves that to the processor; with
+			   a log they are several, up to own_syscall */
+	uint32_t own_results[BT_LOGGED_FORMS]; /* with a log: of those before instructions with a
+					     result of their own */
+	uint32_t name;                         /* of the routines' page: the region's name */
+	uint32_t clears;                       /* times that everything has been forgotten */
 };
 
 /* An empty cache with its routines, for such a processor, of the kind that keeps history; apart,

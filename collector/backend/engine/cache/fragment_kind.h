@@ -10,8 +10,8 @@
 
 struct fragment_kind {
 	bool ticks;  /* it counts ticks and keeps no history (fragment_ticks.c) */
-	bool logged; /* instructions with a result of their own, but rdtsc and rdtscp, are not for
-			it: each is told (backend.h) */
+	bool logged; /* instructions with a result of their own are noted (fragment_own_result.c),
+			or are not for it: each is told (backend.h) */
 	bool apart;  /* tasks run in it side by side, each with a context of its own, at gs; else
 			there is one context, at the region's beginning */
 };

@@ -84,16 +84,18 @@ enum {
 	   are still to be made before the task stops at the next one. */
 	CTX_TICKS_LEFT = 0x160,
 	CTX_TRANSFERS_LEFT = 0x168,
-	CTX_STOP_BLOCK = 0x170, /* they stop at this block of code, too, before their first branch:
-				   the lower half of its address; STOP_BLOCK_NONE: at none */
-	CTX_CLOCKS = 0x178,     /* nonzero: where a log is kept, rdtsc and rdtscp may be noted */
-	CTX_SIZE = 0x180,
+	CTX_STOP_BLOCK = 0x170,  /* they stop at this block of code, too, before their first branch:
+				    the lower half of its address; STOP_BLOCK_NONE: at none */
+	CTX_OWN_RESULTS = 0x178, /* nonzero: where a log is kept, instructions with a result of
+			       their own may be noted */
+	CTX_RBX = 0x180,         /* where a log is kept: the application's before CPUID */
+	CTX_SIZE = 0x188,
 	STOP_BYTES = 5, /* length of the jump to a stop, or of the stop, at the address in CTX_BACK;
 			   behind it the task goes on */
 
 	/* Behind the context: pairs {start, end} of memory. A system call that changes mappings is
 	   made in the cache only if it leaves these alone. */
-	CODE_RANGES_AT = 0x180,
+	CODE_RANGES_AT = 0x188,
 	CODE_RANGES = 64,
 
 	STATUS_AT = 0x600, /* a struct stat, for an fstat of the routines' own (in the first data
@@ -143,10 +145,12 @@ enum {
 	LOGGED_LENGTHS = 56, /* 32 bits each */
 	LOGGED_DATA = 64,    /* the lower half of CTX_LOG_NEXT behind the call */
 	LOGGED_BYTES = 72,
-	/* If a log is kept: the note of an instruction, with edx and eax as its result; behind that
-	   of rdtscp one that begins with ecx. */
-	NOTE_OF_RDTSC = -4,
-	NOTE_OF_RDTSCP = -5,
+	/* If a log is kept: the note of an instruction, with edx and eax as its result: this less
+	   its enum bt_logged_form. Behind those of rdtscp and CPUID there is one more, of ecx and
+	   ebx. */
+	NOTE_OF_INSTRUCTION = -3,
+	NOTE_ECX = 0,
+	NOTE_EBX = 4,
 	/* Bytes that must be free before a call is made. */
 	SYSCALL_NOTES_FREE = 2 * NOTE_SIZE + FAILURE_BYTES + FAILURE_PIECES * SYSCALL_POINTED_MAX,
 	RECORDS_AT = 0x10000,
@@ -167,10 +171,11 @@ enum {
 	ANSWER_ARGS = 32,
 	ANSWER_LENGTHS = 80, /* of the pieces, the last of them output for the user; 32 bits each */
 	ANSWER_FORM = 92,    /* enum bt_logged_form, 32 bits; of an instruction's answer: */
-	ANSWER_AUX = ANSWER_ARGS, /* ecx behind rdtscp */
-	ANSWER_ENDS = 96,         /* their ends in memory, */
-	ANSWER_DATA = 120,        /* and in the log: negative offsets from its end */
-	ANSWER_CHANGE = 144,      /* a change of mappings, in the log likewise; 0: none: */
+	ANSWER_ECX = ANSWER_ARGS, /* behind rdtscp and CPUID */
+	ANSWER_EBX = ANSWER_ARGS + 4,
+	ANSWER_ENDS = 96,    /* their ends in memory, */
+	ANSWER_DATA = 120,   /* and in the log: negative offsets from its end */
+	ANSWER_CHANGE = 144, /* a change of mappings, in the log likewise; 0: none: */
 	ANSWER_BYTES = 152,
 	CHANGE_NR = 0,
 	CHANGE_ARGS = 8, /* four */

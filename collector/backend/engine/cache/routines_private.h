@@ -155,10 +155,35 @@ void answered_call_emit(struct code_cache *c, struct emitter *e, struct forward 
  * CTX_ANSWER); or where history is kept and there is no room for a note. rax is used, and flags. */
 void answer_emit_same_tick(struct emitter *e, struct forward *no);
 
-/* ---- routine_clock.c ---- */
+/* ---- routine_cpuid.c ---- */
 
-/* Before rdtsc and rdtscp, where a log is kept: notes in c where they are. */
-void routine_emit_clocks(struct code_cache *c, struct emitter *e);
+enum { CPUID_BYTES = 2 };
+
+/* Where the code says where the table of leaves begins and ends. */
+struct cpuid_sites {
+	size_t begin, end;
+};
+
+/* Where no log is kept, before CPUID: the application's rdx is in the context, CTX_BACK leads to
+ * the instruction. Where what it gives is in the table it is passed over; else all is as it was. */
+void routine_emit_cpuid(struct emitter *e, struct cpuid_sites *table);
+
+/* Goes on with the row's offset in rdx, or to unknown. eax is the application's, whose rcx is in
+ * the context. rcx, rdx and flags are used. */
+void cpuid_emit_search(struct emitter *e, struct cpuid_sites *table, struct forward *unknown);
+
+/* Gives what is in that row, and goes on at `to` bytes behind CTX_BACK. */
+void cpuid_emit_known(struct emitter *e, uint8_t to);
+
+/* The table. */
+void cpuid_emit_leaves(struct emitter *e, const struct processor *p,
+		       const struct cpuid_sites *table);
+
+/* ---- routine_own_result.c ---- */
+
+/* Before instructions with a result of their own, where a log is kept: notes in c where they are.
+ */
+void routine_emit_own_results(struct code_cache *c, struct emitter *e, struct cpuid_sites *table);
 
 /* ---- routine_words.c ---- */
 

@@ -14,7 +14,8 @@ enum state_flag {
 	STATE_R11 = 1,     /* r11 is the application's, the bits are in the context */
 	STATE_SHIFTED = 2, /* the coming conditional has been counted */
 	STATE_SPILLED = 4, /* a register (reg) is in CTX_SPILL */
-	STATE_RCX = 8, /* rcx is in the context; and, if reg says so, r10, or (rdx) rax and rdx */
+	STATE_RCX = 8, /* rcx is in the context; and, if reg says so, r10, or (rdx) rax and rdx, or
+			  (rbx) these and rbx */
 	STATE_BETWEEN = 16, /* in the middle of something: step on */
 	STATE_PROBED = 32,  /* ... but a fault is the instruction's own, flags aside: its operand
 			       went away since it was probed */

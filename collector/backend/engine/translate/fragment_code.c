@@ -258,7 +258,7 @@ static void emit_pause_exit(struct translation *t, const struct step *s)
 bool fragment_needs_routine(const struct translation *t, const struct step *s)
 {
 	return is_pause(&s->insn) || is_cpuid(&s->insn) || s->saves_x87 ||
-	       fragment_notes_clock(t, s);
+	       fragment_notes_result(t, s);
 }
 
 void fragment_emit_plain(struct translation *t, const struct step *s)
@@ -269,12 +269,12 @@ void fragment_emit_plain(struct translation *t, const struct step *s)
 		emit_pause_exit(t, s);
 		return;
 	}
-	if (is_cpuid(&s->insn)) {
-		emit_cpuid_exit(t, s);
+	if (fragment_notes_result(t, s)) {
+		fragment_emit_noted(t, s);
 		return;
 	}
-	if (fragment_notes_clock(t, s)) {
-		fragment_emit_clock(t, s);
+	if (is_cpuid(&s->insn)) {
+		emit_cpuid_exit(t, s);
 		return;
 	}
 	if (s->insn.regs & X86_BIT(X86_R11))
@@ -355,7 +355,7 @@ static bool is_paired(const struct translation *t, int i)
 	return s->insn.class == BT_INSN_PLAIN && i + 1 < t->count &&
 	       t->steps[i + 1].insn.class == BT_INSN_JCC && i + 1 != t->check_at && !t->r11_in &&
 	       !t->cache->counting && !(s->insn.regs & X86_BIT(X86_R11)) &&
-	       !fragment_notes_clock(t, s);
+	       !fragment_notes_result(t, s);
 }
 
 /* Emits the tick and the alignment of the conditional before the pair. */

@@ -133,7 +133,7 @@ static bool fetch_step(struct translation *t, uint64_t pc, struct step *s)
 {
 	s->pc = pc;
 	if (!decode_step(t, pc, s) || is_empty_memory(s) ||
-	    (t->cache->kind.logged && has_own_result(s) && !fragment_reads_clock(s)) ||
+	    (t->cache->kind.logged && has_own_result(s) && !fragment_gives_result(s)) ||
 	    (s->insn.traits & X86_RIP_RELATIVE && fragment_extends(s, EXTENDS_BASE)) ||
 	    leads_astray(s))
 		return false;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* A fragment on its way from application code to the cache's code: what the translator's source
  * files share, and nobody else. fragment_read.c reads it, fragment_code.c, fragment_branches.c,
- * fragment_loop.c, fragment_x87.c, fragment_clock.c, fragment_check.c and fragment_ticks.c write
- * its code, translator.c puts it together. A translation lives for one call of the translator. */
+ * fragment_loop.c, fragment_x87.c, fragment_own_result.c, fragment_check.c and fragment_ticks.c
+ * write its code, translator.c puts it together. A translation lives for one call of the
+ * translator. */
 #ifndef BT_TRANSLATION_H
 #define BT_TRANSLATION_H
 
@@ -275,14 +276,14 @@ bool fragment_reaches_x87(const struct step *s);
 /* Behind such an instruction, whose places begin with the first: makes that address 0. */
 void fragment_emit_x87_save(struct translation *t, const struct step *s, int first_entry);
 
-/* ---- fragment_clock.c ---- */
+/* ---- fragment_own_result.c ---- */
 
-/* Whether it is rdtsc or rdtscp; and whether what it gives is to be noted. */
-bool fragment_reads_clock(const struct step *s);
-bool fragment_notes_clock(const struct translation *t, const struct step *s);
+/* Whether it is rdtsc, rdtscp, xgetbv or cpuid; and whether what it gives is to be noted. */
+bool fragment_gives_result(const struct step *s);
+bool fragment_notes_result(const struct translation *t, const struct step *s);
 
 /* Such an instruction that is noted. */
-void fragment_emit_clock(struct translation *t, const struct step *s);
+void fragment_emit_noted(struct translation *t, const struct step *s);
 
 /* ---- fragment_ticks.c: only where no history is kept ---- */
 
