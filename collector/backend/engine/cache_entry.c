@@ -613,8 +613,8 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 		return src.interrupted == WATCH_GONE ? -BT_E_GONE : 0;
 	if (src.alone && es)
 		es->quiesce = false; /* this task alone has changed code since */
-	rc = fragment == FRAGMENT_NONE || es->quiesce ? -BT_E_NO_MEMORY
-						      : engine_space_prepare_area(task, es);
+	rc = !es || fragment == FRAGMENT_NONE || es->quiesce ? -BT_E_NO_MEMORY
+							     : engine_space_prepare_area(task, es);
 	if (rc == -BT_E_GONE || rc > 0)
 		return rc > 0 ? 0 : rc;
 	if (rc || hide_signals(task, straight))
