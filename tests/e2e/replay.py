@@ -771,7 +771,7 @@ def clock_steps():
 @case("what is changed of rdtsc and rdtscp in a log is found")
 def clock_changes():
     result = recorded([build("reads_clock.c", *STATIC), "line", "3"])
-    for change, kinds, backends in (("result", ["output", "registers"], ["engine"]), ("tick", ["point"], ["engine"]), ("form", ["event"], ["engine", "step"]),
+    for change, kinds, backends in (("result", ["output", "registers", "point"], ["engine"]), ("tick", ["point"], ["engine"]), ("form", ["event"], ["engine", "step"]),
                                     ("drop", ["event", "point", "registers", "output"], ["engine"]), ("double", ["event", "point", "registers", "output"], ["engine"])):
         for backend in backends:
             again = replayed(with_change(result, change, "instructions", 200), "--json", "--no-output", "--backend", backend)
