@@ -443,8 +443,8 @@ struct file_change {
 	const struct task *task;
 };
 
-/* Guards in mappings of files, which nobody can read, come with Linux 6.15. The code there may be
- * translated already; a replay, which is told of the bytes here, runs the new one. */
+/* Guards in mappings of files, which nobody can read, come with Linux 6.15. Of code that lies there
+ * the new one runs from here on, as in the replay. */
 static void put_file_change(void *arg, uint64_t addr, uint64_t n)
 {
 	const struct file_change *c = arg;
@@ -470,6 +470,7 @@ static void put_file_cut(void *arg, uint64_t start, uint64_t end)
 					.is_old = true};
 
 	put_shape_and_guards(c->log, c->task->host_tid, &fresh);
+	address_space_written(c->task->process->space, c->task->host_tid, start, end);
 }
 
 static void put_difference(void *arg, uint64_t addr, const uint8_t *bytes, size_t n)

@@ -681,12 +681,13 @@ def private_file():
     same(result)
 
 
-@case("code in a file that is mapped privately, which the program writes other code to")
+@case("code in a file that is mapped privately, which the program writes other code to, and cuts")
 def file_of_code():
     program, text = build("file_of_code.c", *STATIC), fresh("code")
     natively = execute([program, text])
     result = recorded([program, text])
-    equal(result.out, natively.out, "the sum, natively and recorded")
+    equal(result.out, natively.out, "what it prints, natively and recorded")
+    equal(result.out.count(b": signal 7\n"), 2, "signals where the file has been cut")
     same(result)
     same(result, "--backend", "step")
 

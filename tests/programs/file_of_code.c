@@ -1,13 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /* file_of_code FILE: maps the code in FILE, which it makes, privately, and writes other code to FILE between its runs
- * (pwrite). Prints the sum of what the code gives. */
+ * (pwrite). Prints the sum of what the code gives. Then it cuts FILE, by its descriptor and by its name, and says which signal
+ * the code raises. */
 #include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 enum { ROUNDS = 50, PAGE = 4096, AT = 48 };
+
+static sigjmp_buf back;
+
+static void on_fault(int signo)
+{
+	siglongjmp(back, signo);
+}
+
+static void tell(const char *what, int (*run)(void))
+{
+	int signo = sigsetjmp(back, 1);
+
+	if (signo)
+		printf("%s: signal %d\n", what, signo);
+	else
+		printf("%s: %d\n", what, run());
+}
 
 int main(int argc, char **argv)
 {
@@ -30,5 +50,14 @@ int main(int argc, char **argv)
 		sum = 3 * sum + (unsigned)run();
 	}
 	printf("%lu\n", sum);
+	signal(SIGBUS, on_fault);
+	if (ftruncate(fd, 0))
+		return 2;
+	tell("cut", run);
+	if (ftruncate(fd, PAGE) || pwrite(fd, code, sizeof code, AT) != sizeof code)
+		return 2;
+	tell("grown", run);
+	close(open(argv[1], O_RDWR | O_TRUNC));
+	tell("cut by its name", run);
 	return 0;
 }
