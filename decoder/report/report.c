@@ -508,6 +508,18 @@ static void put_words_in_room(struct report *r)
 		r->t.buf.len = before_heading;
 }
 
+/* The last line may be the first part of a frame whose others have gone. */
+static void mark_cut_frame(struct buf *b)
+{
+	static const char part[] = "inlined into\n", more[] = " ...\n";
+	size_t len = sizeof part - 1;
+
+	if (b->len < len || memcmp(b->data + b->len - len, part, len) != 0)
+		return;
+	b->len--;
+	buf_put(b, more, sizeof more - 1);
+}
+
 /* Takes out empty lines, the last ones first, until a summary fits the screen: its sections have
  * headings. Where that is not enough its last lines go, outer frames of the stack. */
 static void squeeze_summary(struct report *r)
@@ -526,6 +538,7 @@ static void squeeze_summary(struct report *r)
 		do {
 			b->len--;
 		} while (b->len && b->data[b->len - 1] != '\n');
+	mark_cut_frame(b);
 }
 
 /* The program, what happened, and the stacks. */

@@ -160,6 +160,20 @@ def summary():
         equal(execute([BTVIEW, "--summary", *option, trace]).status, 2, "with " + option[0])
 
 
+@case("--summary: where a frame's last parts have no room its last line says that there are more")
+def cut_frame():
+    folder = fresh_dir("inlined")
+    lines = ["static int *volatile p;", "static inline __attribute__((always_inline)) int f0(int x) { return *p + x; }"]
+    lines += ["static inline __attribute__((always_inline)) int f%d(int x) { return f%d(x) + 1; }" % (i, i - 1) for i in range(1, 30)]
+    lines += ["int main(int argc, char **argv) { (void)argv; return f29(argc); }"]
+    with open(os.path.join(folder, "inlined.c"), "w") as file:
+        file.write("\n".join(lines) + "\n")
+    target = os.path.join(folder, "inlined")
+    equal(execute([*CC, "-g", "-O1", "inlined.c", "-o", target], cwd=folder).status, 0, "status of the compiler")
+    shown = text(record([target]).trace, "--summary")
+    check(re.search(r", inlined into \.\.\.\n$", shown), shown)
+
+
 def annotation(trace, **env):
     return execute([BTVIEW, "--format", "github", trace], cwd=TMP, env={**os.environ, **env}).out.decode()
 
