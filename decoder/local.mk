@@ -22,6 +22,7 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/symbols/image.c decoder/symbols/image.h \
 	decoder/symbols/inlined.c decoder/symbols/inlined.h decoder/symbols/debug_name.c decoder/symbols/debug_name.h \
 	decoder/symbols/intern.c decoder/symbols/intern.h \
+	decoder/symbols/symbol_ranges.c decoder/symbols/symbol_ranges.h \
 	decoder/symbols/kept.c decoder/symbols/kept.h \
 	decoder/symbols/kept_file.c \
 	decoder/symbols/kept_private.h \

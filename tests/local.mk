@@ -110,11 +110,12 @@ tests_unit_test_terminal_text_LDADD = $(UNIT_TUI_LIBS)
 tests_unit_test_view_LDADD = $(UNIT_TUI_LIBS)
 tests_unit_test_label_LDADD = $(UNIT_TUI_LIBS)
 
-UNIT_TESTS += tests/unit/test_last_words tests/unit/test_fault tests/unit/test_focus tests/unit/test_symbols tests/unit/test_strange_elf tests/unit/test_strange_time tests/unit/test_trace_copies tests/unit/test_xz_size tests/unit/test_debug_files tests/unit/test_debug_unit tests/unit/test_callstack tests/unit/test_demangle tests/unit/test_function_name tests/unit/test_name_pattern tests/unit/test_text
+UNIT_TESTS += tests/unit/test_last_words tests/unit/test_fault tests/unit/test_focus tests/unit/test_symbols tests/unit/test_symbol_ranges tests/unit/test_strange_elf tests/unit/test_strange_time tests/unit/test_trace_copies tests/unit/test_xz_size tests/unit/test_debug_files tests/unit/test_debug_unit tests/unit/test_callstack tests/unit/test_demangle tests/unit/test_function_name tests/unit/test_name_pattern tests/unit/test_text
 tests_unit_test_symbols_LDADD = $(UNIT_DECODER_LIBS) -ldl
 tests_unit_test_symbols_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=trace_index_maps
 tests_unit_test_debug_files_LDADD = $(UNIT_DECODER_LIBS) -ldl
 tests_unit_test_strange_elf_LDADD = $(UNIT_DECODER_LIBS)
+tests_unit_test_symbol_ranges_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_strange_time_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_trace_copies_LDADD = $(UNIT_DECODER_LIBS) -ldl
 tests_unit_test_xz_size_LDADD = $(UNIT_DECODER_LIBS)

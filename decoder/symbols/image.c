@@ -163,6 +163,7 @@ static void module_free(struct image_module *im)
 	free(im->memory);
 	free(im->cus);
 	unit_set_release(&im->units);
+	symbol_ranges_release(&im->symbols);
 	free(im->path);
 	free(im);
 }

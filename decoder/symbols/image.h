@@ -11,6 +11,7 @@
 
 #include "decoder/model/model.h"
 #include "decoder/symbols/debug_unit.h"
+#include "decoder/symbols/symbol_ranges.h"
 #include "decoder/symbols/trace_copies.h"
 #include "decoder/symbols/vouched.h"
 
@@ -51,6 +52,7 @@ struct image_module {
 	struct cu_range *cus; /* index for units that .debug_aranges leaves out; sorted by start */
 	size_t cu_count;
 	struct unit_set units; /* those that were looked at */
+	struct symbol_ranges symbols;
 	bool cus_read, missing_noted, split_noted;
 	bool has_debug;          /* debug information was found, at its examination */
 	struct vouched *vouched; /* the image's */

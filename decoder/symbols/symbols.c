@@ -413,10 +413,8 @@ static void look_up_symbol(struct symbols *s, struct image_module *mod, uint64_t
 			   struct location *loc)
 {
 	GElf_Off offset;
-	GElf_Sym sym;
 	char plain[1024];
-	const char *name =
-		dwfl_module_addrinfo(mod->mod, pc - mod->moved, &offset, &sym, NULL, NULL, NULL);
+	const char *name = symbol_ranges_find(&mod->symbols, mod->mod, pc - mod->moved, &offset);
 
 	if (!name || !*name)
 		return;
