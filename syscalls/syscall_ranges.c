@@ -117,7 +117,7 @@ static void cut_to_result(struct syscall_range *r, uint64_t result, uint64_t *le
 			r->length = 0;
 		break;
 	case BOUND_MESSAGE_LENGTH:
-		if (result <= r->unit)
+		if (result < r->unit || (result == r->unit && r->when != WHEN_EVER))
 			r->length = 0;
 		else
 			cut_length(&r->length, r->value, 1);

@@ -803,6 +803,14 @@ def half_done():
     same(recorded([program, "20"]))
 
 
+@case("ancillary data of messages that do not come")
+def no_message():
+    program = build("no_message.c", *STATIC)
+    result = recorded([program])
+    equal(result.out, native([program]).out, "what it prints")
+    same(result)
+
+
 def odd_argv(what):
     """The program, with a file of its own: it may write to it."""
     path = os.path.join(fresh_dir("odd"), "file")
