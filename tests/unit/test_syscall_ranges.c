@@ -679,8 +679,7 @@ int main(void)
 		cmocka_unit_test(vectors_are_filled_in_order),
 		cmocka_unit_test(a_message_has_a_name_control_and_vectors),
 		cmocka_unit_test(of_many_messages_those_that_came_are_written),
-		cmocka_unit_test(
-			ancillary_data_of_the_first_message_that_does_not_come_is_written),
+		cmocka_unit_test(ancillary_data_of_the_first_message_that_does_not_come_is_written),
 		cmocka_unit_test(what_remains_of_a_sleep_is_written_when_it_was_broken_off),
 		cmocka_unit_test(each_block_that_is_submitted_gets_a_key),
 		cmocka_unit_test(an_address_that_is_bad_may_have_a_part_before_it),
