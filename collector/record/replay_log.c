@@ -224,7 +224,8 @@ static void put_shapes(struct replay_log *l, const struct task *task,
 
 	for (size_t i = 0; i < n; i++)
 		put_shape_and_guards(l, task->host_tid, &shapes[i]);
-	if (!changed_mappings_look(task->host_tid, call, result, put_shape_and_guards, l))
+	if (!changed_mappings_look(task->host_tid, call, result, task->process->space->grows,
+				   put_shape_and_guards, l))
 		replay_log_end(l, "what a call did to mappings cannot be read");
 }
 

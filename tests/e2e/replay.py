@@ -905,6 +905,11 @@ def odd_within():
     odd_mapping("within")
 
 
+@case("a mapping that grows downward, behind advice that empties it")
+def grows_when_emptied():
+    odd_mapping("grows-when-emptied")
+
+
 @case("pages that the program has paged out: calls that change them, or may have written to them")
 def odd_paged_out():
     odd_mapping("paged-out")
