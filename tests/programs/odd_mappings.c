@@ -327,11 +327,11 @@ static void twice_by_growth(void)
 	printf("%c\n", *other);
 }
 
-/* Emptied, it still grows: by an access, and where the kernel writes. */
+/* Emptied, it still grows: by an access, and where the kernel writes. So does what a move leaves. */
 static void grows_when_emptied(void)
 {
 	const size_t room = 256 * PAGE;
-	char *at = map(256, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	char *at = map(256, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1), *target = at;
 
 	munmap(at, room);
 	at += room - PAGE;
@@ -343,6 +343,10 @@ static void grows_when_emptied(void)
 	madvise(at - 2 * PAGE, 3 * PAGE, MADV_DONTNEED);
 	printf("%d\n", (int)pread(file, at - 4 * PAGE, PAGE, 0));
 	show("by a call", at - 4 * PAGE, 5);
+	if (mremap(at, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_DONTUNMAP | MREMAP_FIXED, target) != target)
+		exit(2);
+	munmap(at - 4 * PAGE, 4 * PAGE);
+	show("moved away", at - 2 * PAGE, 3);
 }
 
 int main(int argc, char **argv)
