@@ -337,6 +337,18 @@ static void a_message_has_a_name_control_and_vectors(void **state)
 	expect("40000+64*");
 }
 
+static void attributes_that_had_room_are_written_though_others_had_none(void **state)
+{
+	const uint32_t given = 40, needed = 72;
+
+	(void)state;
+	put(BASE, &given, sizeof given);
+	ENTER(lsm_get_self_attr, 100, 0x20000, BASE, 0);
+	put(BASE, &needed, sizeof needed);
+	EXIT(-E2BIG);
+	expect("10000+4* 20000+40*");
+}
+
 static void of_many_messages_those_that_came_are_written(void **state)
 {
 	const struct iovec v = {(void *)0x20000, 100};
@@ -678,6 +690,7 @@ int main(void)
 		cmocka_unit_test(options_of_sockets_that_write_elsewhere_are_unknown),
 		cmocka_unit_test(vectors_are_filled_in_order),
 		cmocka_unit_test(a_message_has_a_name_control_and_vectors),
+		cmocka_unit_test(attributes_that_had_room_are_written_though_others_had_none),
 		cmocka_unit_test(of_many_messages_those_that_came_are_written),
 		cmocka_unit_test(ancillary_data_of_the_first_message_that_does_not_come_is_written),
 		cmocka_unit_test(what_remains_of_a_sleep_is_written_when_it_was_broken_off),
