@@ -112,7 +112,9 @@ static void resident_pages(const struct syscall_evaluation *e)
 
 /* A message header: the parts of it that are written, and the memory that it points to. With
  * message < 0 it is the only one and the result its length; else the result counts messages, and
- * each has its length behind its header. */
+ * each has its length behind its header. Ancillary data is also written where no message comes: a
+ * stream of AF_UNIX with SO_PASSCRED puts credentials there, and then fails with EAGAIN
+ * (unix_stream_read_generic(), net/unix/af_unix.c, seen with Linux 6.18). */
 static void add_message(const struct syscall_evaluation *e, uint64_t at, int message)
 {
 	uint64_t m[7]; /* name, its length; vectors, their number; control, its length; flags */
@@ -145,6 +147,7 @@ static void add_message(const struct syscall_evaluation *e, uint64_t at, int mes
 	cut.start = m[4];
 	cut.length = m[5] < UINT32_MAX ? m[5] : UINT32_MAX;
 	cut.value = at + 40;
+	cut.when = WHEN_EVER;
 	output_add(e, cut);
 	if (message < 0) {
 		cut = (struct syscall_range){.bound = BOUND_VECTOR};

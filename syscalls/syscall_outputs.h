@@ -21,7 +21,8 @@ enum syscall_bound {
 	BOUND_VECTOR,         /* to what the vectors before it leave of the result */
 	BOUND_LENGTH,         /* to the u32 at the address `value` times unit */
 	BOUND_MESSAGE,        /* only if the result is above `value` */
-	BOUND_MESSAGE_LENGTH, /* the same of a length: of message unit, at the address `value` */
+	BOUND_MESSAGE_LENGTH, /* the same of a length: of message unit, at the address `value`; with
+				 WHEN_EVER also of the first message that did not come */
 };
 
 /* The unit of a range that is not cut by units: a length that the kernel writes. */

@@ -29,11 +29,13 @@ static bool is_interrupted(uint64_t result)
 }
 
 /* Whether a call with this result may have copied a part of its output: memory that cannot be
- * written begins in the midst of it, or a device or a peer failed behind it. */
+ * written begins in the midst of it, a device or a peer failed behind it, or a part had room
+ * (lsm_get_self_attr(2), by one security module of several: security_getselfattr(),
+ * security/security.c, Linux 6.8). */
 static bool may_be_partial(uint64_t result)
 {
 	return result == (uint64_t)-EFAULT || result == (uint64_t)-EIO ||
-	       result == (uint64_t)-EBADMSG;
+	       result == (uint64_t)-EBADMSG || result == (uint64_t)-E2BIG;
 }
 
 /* Whether the call was not made: no row needs to know it then. */
@@ -117,7 +119,7 @@ static void cut_to_result(struct syscall_range *r, uint64_t result, uint64_t *le
 			r->length = 0;
 		break;
 	case BOUND_MESSAGE_LENGTH:
-		if (result <= r->unit)
+		if (result < r->unit || (result == r->unit && r->when != WHEN_EVER))
 			r->length = 0;
 		else
 			cut_length(&r->length, r->value, 1);

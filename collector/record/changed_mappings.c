@@ -140,7 +140,13 @@ struct teller {
 	void (*changed)(void *arg, pid_t tid, const struct log_shape *shape);
 	void *arg;
 	pid_t tid;
+	bool some_grow; /* mappings other than the stack may grow downward */
 };
+
+static bool grows(const struct teller *t, const struct mapping *m)
+{
+	return !strcmp(m->path, "[stack]") || (t->some_grow && mappings_grow_at(t->tid, m->start));
+}
 
 /* Nothing is mapped there. Our reserved addresses are left out: they are no hole of the program's.
  */
@@ -169,7 +175,7 @@ static void tell_mapping(const struct teller *t, const struct mapping *m, uint64
 				  .start = m->start > start ? m->start : start,
 				  .end = m->end < end ? m->end : end,
 				  .prot = m->prot,
-				  .grows = other_content && !strcmp(m->path, "[stack]"),
+				  .grows = other_content && grows(t, m),
 				  .has_content = other_content,
 				  .is_old = true,
 				  .dev = m->dev,
@@ -251,11 +257,12 @@ static bool look_at_vectors(const struct teller *t, const uint64_t *args, struct
 }
 
 bool changed_mappings_look(pid_t tid, const struct tracee_syscall *call, uint64_t result,
+			   bool some_grow,
 			   void (*changed)(void *arg, pid_t tid, const struct log_shape *shape),
 			   void *arg)
 {
 	const struct look_row *row = row_of(call);
-	const struct teller teller = {changed, arg, tid};
+	const struct teller teller = {changed, arg, tid, some_grow};
 	struct look look = {.downward = false};
 	struct mapping_list all = {0};
 	bool ok;
@@ -297,7 +304,7 @@ bool changed_mappings_tell(pid_t tid, const struct map_part *part,
 			   void (*changed)(void *arg, pid_t tid, const struct log_shape *shape),
 			   void *arg)
 {
-	const struct teller teller = {changed, arg, tid};
+	const struct teller teller = {.changed = changed, .arg = arg, .tid = tid};
 	struct look look = {.parts = {*part}};
 	struct mapping_list all = {0};
 	bool ok = look_at(&teller, &look, &all);

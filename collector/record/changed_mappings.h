@@ -16,8 +16,10 @@ bool changed_mappings_knows(const struct tracee_syscall *call);
 
 /* Calls changed() for each stretch that the call may have changed, as it is now, by address; for
  * none, where its arguments and its result tell all (log_shapes.h). tid has made no other call that
- * changes mappings since then. False: the mappings cannot be read. */
+ * changes mappings since then. some_grow: it may have mappings that grow downward beside its stack.
+ * False: the mappings cannot be read. */
 bool changed_mappings_look(pid_t tid, const struct tracee_syscall *call, uint64_t result,
+			   bool some_grow,
 			   void (*changed)(void *arg, pid_t tid, const struct log_shape *shape),
 			   void *arg);
 

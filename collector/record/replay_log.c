@@ -183,8 +183,10 @@ static void put_shape(void *arg, pid_t tid, const struct log_shape *s)
 	const char *source;
 	struct stat file;
 
-	if (belongs && mappings_at(tid, s->start, &m))
+	if (belongs && mappings_at(tid, s->start, &m)) {
 		take_from_mapping(s, &m, &rec);
+		rec.grows |= s->inherits && l->some_grow && mappings_grow_at(tid, m.start);
+	}
 	source = source_of(tid, s, s->inherits ? m.path : s->path, room);
 	if (s->inherits && m.path && !m.ino) /* memory of no file is zero when it is new */
 		has_content = false;
@@ -223,9 +225,11 @@ static void put_shapes(struct replay_log *l, const struct task *task,
 	struct log_shape shapes[LOG_SHAPES];
 	size_t n = log_shapes_of_call(call, result, &l->heap_end, shapes);
 
+	l->some_grow = task->process->space->grows;
 	for (size_t i = 0; i < n; i++)
 		put_shape_and_guards(l, task->host_tid, &shapes[i]);
-	if (!changed_mappings_look(task->host_tid, call, result, put_shape_and_guards, l))
+	if (!changed_mappings_look(task->host_tid, call, result, l->some_grow, put_shape_and_guards,
+				   l))
 		replay_log_end(l, "what a call did to mappings cannot be read");
 }
 

@@ -31,6 +31,7 @@ struct replay_log {
 	const char *end; /* why it has ended before the program; NULL: it has not */
 	uint32_t unit, task;
 	bool reads_run;      /* readable pages may be executed, too (personality(2)) */
+	bool some_grow;      /* mappings beside the stack may grow downward (MAP_GROWSDOWN) */
 	uint64_t heap_end;   /* the last result of brk; where the heap begins; 0: not known */
 	struct bt_regs regs; /* at the entry of the task's call */
 	struct bt_point at;  /* there */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -206,6 +207,25 @@ bool mappings_leave_out(pid_t tid)
 	if (f)
 		fclose(f);
 	return leave_out || !told;
+}
+
+bool mappings_grow_at(pid_t tid, uint64_t start)
+{
+	size_t line_cap = 0;
+	char *line = NULL;
+	bool is_it = false, grows = false;
+	uint64_t first, end;
+	FILE *f = tracee_open_file(tid, "smaps");
+
+	while (f && !grows && getline(&line, &line_cap, f) > 0)
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " ", &first, &end) == 2)
+			is_it = first == start;
+		else if (is_it && !strncmp(line, "VmFlags:", 8)) /* proc_pid_smaps(5) */
+			grows = strstr(line, " gd ");
+	free(line);
+	if (f)
+		fclose(f);
+	return grows;
 }
 
 int mappings_open(pid_t pid)

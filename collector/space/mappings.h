@@ -59,6 +59,9 @@ bool mappings_at(pid_t pid, uint64_t addr, struct mapping *out);
  * from /proc/PID/smaps; also where that cannot be read. */
 bool mappings_leave_out(pid_t tid);
 
+/* Whether the mapping that begins there grows downward (MAP_GROWSDOWN), from /proc/PID/smaps. */
+bool mappings_grow_at(pid_t tid, uint64_t start);
+
 /* Whether a file, or shared memory, is mapped shared. */
 bool mappings_share_files(const struct mapping_list *all);
 

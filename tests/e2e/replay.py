@@ -968,6 +968,14 @@ def half_done():
     same(recorded([program, "20"]))
 
 
+@case("ancillary data of messages that do not come")
+def no_message():
+    program = build("no_message.c", *STATIC)
+    result = recorded([program])
+    equal(result.out, native([program]).out, "what it prints")
+    same(result)
+
+
 def odd_argv(what):
     """The program, with a file of its own: it may write to it."""
     path = os.path.join(fresh_dir("odd"), "file")
@@ -1060,6 +1068,11 @@ def odd_advice_by_half():
 @case("remap_file_pages from within a page")
 def odd_within():
     odd_mapping("within")
+
+
+@case("a mapping that grows downward, behind advice that empties it")
+def grows_when_emptied():
+    odd_mapping("grows-when-emptied")
 
 
 @case("pages that the program has paged out: calls that change them, or may have written to them")

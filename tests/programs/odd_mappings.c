@@ -327,6 +327,28 @@ static void twice_by_growth(void)
 	printf("%c\n", *other);
 }
 
+/* Emptied, it still grows: by an access, and where the kernel writes. So does what a move leaves. */
+static void grows_when_emptied(void)
+{
+	const size_t room = 256 * PAGE;
+	char *at = map(256, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1), *target = at;
+
+	munmap(at, room);
+	at += room - PAGE;
+	if (mmap(at, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_GROWSDOWN, -1, 0) != at)
+		exit(2);
+	*at = 'e';
+	madvise(at, PAGE, MADV_DONTNEED);
+	show("by an access", at - 2 * PAGE, 3);
+	madvise(at - 2 * PAGE, 3 * PAGE, MADV_DONTNEED);
+	printf("%d\n", (int)pread(file, at - 4 * PAGE, PAGE, 0));
+	show("by a call", at - 4 * PAGE, 5);
+	if (mremap(at, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_DONTUNMAP | MREMAP_FIXED, target) != target)
+		exit(2);
+	munmap(at - 4 * PAGE, 4 * PAGE);
+	show("moved away", at - 2 * PAGE, 3);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -335,7 +357,7 @@ int main(int argc, char **argv)
 	} all[] = {
 		{"keep", keep}, {"guard", guard}, {"guard-kept", guard_kept}, {"guard-of-itself", guard_of_itself}, {"behind-guard", behind_guard}, {"advice-by-half", advice_by_half}, {"guard-in-file", guard_in_file}, {"free-of-itself", free_of_itself}, {"free-by-bad-vectors", free_by_bad_vectors}, {"within", within}, {"huge", huge}, {"free", free_part}, {"paged-out", paged_out},
 		{"twice-by-remapping", twice_by_remapping}, {"twice-by-protection", twice_by_protection},
-		{"twice-by-growth", twice_by_growth},
+		{"twice-by-growth", twice_by_growth}, {"grows-when-emptied", grows_when_emptied},
 	};
 
 	if (argc < 3 || (file = open(argv[2], O_RDWR)) < 0)

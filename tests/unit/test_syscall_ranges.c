@@ -330,6 +330,23 @@ static void a_message_has_a_name_control_and_vectors(void **state)
 	put(BASE, &m, sizeof m);
 	EXIT(9);
 	expect("10008+4 10028+8 10030+4 30000+16 40000+24 20000+9");
+	m.msg_controllen = 64;
+	put(BASE, &m, sizeof m);
+	ENTER(recvmsg, 3, BASE, 0);
+	EXIT(-EAGAIN); /* a stream of AF_UNIX passes credentials all the same */
+	expect("40000+64*");
+}
+
+static void attributes_that_had_room_are_written_though_others_had_none(void **state)
+{
+	const uint32_t given = 40, needed = 72;
+
+	(void)state;
+	put(BASE, &given, sizeof given);
+	ENTER(lsm_get_self_attr, 100, 0x20000, BASE, 0);
+	put(BASE, &needed, sizeof needed);
+	EXIT(-E2BIG);
+	expect("10000+4* 20000+40*");
 }
 
 static void of_many_messages_those_that_came_are_written(void **state)
@@ -348,6 +365,26 @@ static void of_many_messages_those_that_came_are_written(void **state)
 	ENTER(sendmmsg, 3, BASE, 2, 0);
 	EXIT(1);
 	expect("10038+4");
+}
+
+static void ancillary_data_of_the_first_message_that_does_not_come_is_written(void **state)
+{
+	const struct iovec v = {(void *)0x20000, 100};
+	struct mmsghdr m[3];
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++)
+		m[i] = (struct mmsghdr){.msg_hdr = {.msg_iov = (void *)(BASE + 512),
+						    .msg_iovlen = 1,
+						    .msg_control = (void *)(0x40000 + i * 0x1000),
+						    .msg_controllen = 64}};
+	put(BASE, m, sizeof m);
+	put(BASE + 512, &v, sizeof v);
+	ENTER(recvmmsg, 3, BASE, 3, 0, 0);
+	m[0].msg_hdr.msg_controllen = 24;
+	put(BASE, m, sizeof m);
+	EXIT(1);
+	expect("10008+4 10028+8 10030+4 40000+24 10038+4 20000+100 41000+64");
 }
 
 static void what_remains_of_a_sleep_is_written_when_it_was_broken_off(void **state)
@@ -653,7 +690,9 @@ int main(void)
 		cmocka_unit_test(options_of_sockets_that_write_elsewhere_are_unknown),
 		cmocka_unit_test(vectors_are_filled_in_order),
 		cmocka_unit_test(a_message_has_a_name_control_and_vectors),
+		cmocka_unit_test(attributes_that_had_room_are_written_though_others_had_none),
 		cmocka_unit_test(of_many_messages_those_that_came_are_written),
+		cmocka_unit_test(ancillary_data_of_the_first_message_that_does_not_come_is_written),
 		cmocka_unit_test(what_remains_of_a_sleep_is_written_when_it_was_broken_off),
 		cmocka_unit_test(each_block_that_is_submitted_gets_a_key),
 		cmocka_unit_test(an_address_that_is_bad_may_have_a_part_before_it),
