@@ -222,6 +222,9 @@ static void print_no_start(const struct model *m, const struct log_digest *d)
 				: "was cut off");
 	if (d->damage.code) {
 		printf(": %s", d->damage.text);
+	} else if (d->ended_early) {
+		fputs(": ", stdout);
+		bt_print_escaped(stdout, bt_str(d->reason));
 	} else if (m->stopped) {
 		fputs(": recording stopped: ", stdout);
 		bt_print_escaped(stdout, m->stopped->text);

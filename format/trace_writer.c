@@ -78,9 +78,11 @@ struct trace_writer {
 	struct stream_table logs;     /* by unit */
 	struct content_numbers object_numbers;
 	uint64_t log_bytes; /* written */
-	uint32_t mapped;    /* files of the program's, from 0 */
-	uint64_t code;      /* bytes of it, of programs */
-	bool needs_code;    /* there are snapshots, or branches */
+	int log_failure;    /* logs have ended: an errno */
+	bool logs_dropped;
+	uint32_t mapped; /* files of the program's, from 0 */
+	uint64_t code;   /* bytes of it, of programs */
+	bool needs_code; /* there are snapshots, or branches */
 	bool code_left_out;
 	struct buf block; /* scratch */
 };
@@ -253,10 +255,73 @@ static void stop_writing(struct trace_writer *w, int failure)
 	reserve_close(&w->reserve);
 }
 
+static void stream_put(struct stream *s, uint32_t unit, enum bt_record_kind kind, const void *body)
+{
+	struct bt_record_unit begins = {.unit = unit};
+
+	if (unit != s->unit)
+		bt_record_encode(&s->records, BT_RECORD_UNIT, &begins);
+	s->unit = unit;
+	bt_record_encode(&s->records, kind, body);
+	s->has_graphs |= kind == BT_RECORD_BRANCH_GRAPH;
+}
+
+/* Ends a log, whose buffered records are lost; dropped: what it has written is, too. */
+static void end_log(struct trace_writer *w, uint32_t unit, bool dropped)
+{
+	char reason[160], name[32];
+	struct bt_record_log_end end = {0};
+	struct stream *s = numbered_stream(&w->logs, unit);
+	int fd;
+
+	if (!s)
+		return;
+	stream_reset(s);
+	if (dropped) {
+		trace_file_name(name, BT_FILE_LOG, unit);
+		fd = openat(w->dir, name, O_WRONLY | O_TRUNC | O_CLOEXEC);
+		if (fd >= 0)
+			close(fd);
+		s->begun = false;
+		s->ordinal = 0;
+	}
+	snprintf(reason, sizeof reason,
+		 dropped ? "it gave way to the rest of the trace: %s" : "it cannot be written: %s",
+		 strerror(w->log_failure));
+	end.reason = bt_str(reason);
+	stream_put(s, unit, BT_RECORD_LOG_END, &end);
+	if (stream_write(w, s))
+		stream_reset(s);
+}
+
+/* A log ends where it cannot be written, and the recording goes on. Where nothing else can be
+ * written for want of room, logs give theirs. */
+static void end_logs(struct trace_writer *w, int failure, bool dropped)
+{
+	w->log_failure = failure;
+	w->logs_dropped = dropped;
+	for (size_t i = 0; i < w->logs.count; i++)
+		if (w->logs.slots[i].stream || w->logs.slots[i].written)
+			end_log(w, (uint32_t)i, dropped);
+}
+
+static bool may_drop_logs(const struct trace_writer *w, int failure)
+{
+	return (failure == ENOSPC || failure == EDQUOT) && w->log_bytes && !w->logs_dropped;
+}
+
 static void stream_hand_over(struct trace_writer *w, struct stream *s)
 {
 	int failure = w->stopped ? 0 : stream_write(w, s);
 
+	if (failure && s->kind == BT_FILE_LOG && !w->log_failure) {
+		end_logs(w, failure, false);
+		return;
+	}
+	if (failure && s->kind != BT_FILE_LOG && may_drop_logs(w, failure)) {
+		end_logs(w, failure, true);
+		failure = stream_write(w, s);
+	}
 	if (failure)
 		stop_writing(w, failure);
 }
@@ -322,17 +387,6 @@ static void stream_empty(struct trace_writer *w, struct stream *s)
 {
 	stream_flush(w, s);
 	stream_shrink(s);
-}
-
-static void stream_put(struct stream *s, uint32_t unit, enum bt_record_kind kind, const void *body)
-{
-	struct bt_record_unit begins = {.unit = unit};
-
-	if (unit != s->unit)
-		bt_record_encode(&s->records, BT_RECORD_UNIT, &begins);
-	s->unit = unit;
-	bt_record_encode(&s->records, kind, body);
-	s->has_graphs |= kind == BT_RECORD_BRANCH_GRAPH;
 }
 
 /* Notes a record that was left out: a reader would refuse its block. */
@@ -566,11 +620,15 @@ static void begin_log(const struct trace_writer *w, uint32_t unit)
 void trace_writer_log(struct trace_writer *w, uint32_t unit, enum bt_record_kind kind,
 		      const void *body)
 {
+	if (w->log_failure)
+		return;
 	begin_log(w, unit);
 	numbered_record(w, &w->logs, unit, kind, body);
 }
 
 uint64_t trace_writer_log_bytes(const struct trace_writer *w) { return w->log_bytes; }
+
+int trace_writer_log_failure(const struct trace_writer *w) { return w->log_failure; }
 
 uint64_t trace_writer_object(struct trace_writer *w, const void *bytes, size_t len)
 {

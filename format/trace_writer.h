@@ -44,12 +44,17 @@ void trace_writer_history(struct trace_writer *w, const struct bt_record_branche
 /* Adds the words of a chunk's entries, before the chunk. Buffered. */
 void trace_writer_branch_words(struct trace_writer *w, const struct bt_record_branch_words *words);
 
-/* Adds a record to the log of a unit (log.h). Buffered. */
+/* Adds a record to the log of a unit (log.h). Buffered. Where logs cannot be written they end
+ * (LOG_END says why); where nothing else can be written for want of room, what they have written
+ * goes, too. Then this does nothing any more. */
 void trace_writer_log(struct trace_writer *w, uint32_t unit, enum bt_record_kind kind,
 		      const void *body);
 
 /* The bytes that the logs of all units have in their files. Buffered bytes are not counted. */
 uint64_t trace_writer_log_bytes(const struct trace_writer *w);
+
+/* The errno for which logs have ended; 0: they have not. */
+int trace_writer_log_failure(const struct trace_writer *w);
 
 /* Makes the file `name` of that directory the trace's number'th file that the program mapped, by a
  * link: it must not change any more. Returns 0 or an errno: EXDEV where it lies on another file

@@ -42,15 +42,20 @@ enum {
 	CALLS_MOST = 64 << 10, /* bytes of calls from which on they are a record */
 };
 
-/* Where the log is full it ends. If that is among the effects of an event, they have no event, and
- * count for nothing. */
+/* Where the log is full it ends, and where it cannot be written. If that is among the effects of an
+ * event, they have no event, and count for nothing. */
 static void put_record(struct replay_log *l, enum bt_record_kind kind, const void *body)
 {
 	if (l->end)
 		return;
 	trace_writer_log(l->writer, l->unit, kind, body);
-	if (trace_writer_log_bytes(l->writer) >= l->most)
+	if (trace_writer_log_failure(l->writer)) {
+		snprintf(l->unwritten, sizeof l->unwritten, "it cannot be written: %s",
+			 strerror(trace_writer_log_failure(l->writer)));
+		l->end = l->unwritten;
+	} else if (trace_writer_log_bytes(l->writer) >= l->most) {
 		replay_log_end(l, "it has reached the size that a log may have (--log-size)");
+	}
 }
 
 /* Writes the calls that were made without a stop. */

@@ -28,7 +28,8 @@ struct replay_log {
 	struct trace_writer *writer; /* NULL: none is kept */
 	uint64_t most;               /* bytes of its file, at which it ends with the next record */
 	bool begun;
-	const char *end; /* why it has ended before the program; NULL: it has not */
+	const char *end;     /* why it has ended before the program; NULL: it has not */
+	char unwritten[100]; /* the end, where it cannot be written */
 	uint32_t unit, task;
 	bool reads_run;      /* readable pages may be executed, too (personality(2)) */
 	bool some_grow;      /* mappings beside the stack may grow downward (MAP_GROWSDOWN) */

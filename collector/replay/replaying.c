@@ -272,7 +272,13 @@ static void on_program(struct session *session, struct supervisor *sup, struct t
 		return;
 	}
 	task->process->filter_is_ours = true;
-	if (!log_reader_next(&r->log) || r->log.now.event.kind != BT_RECORD_LOG) {
+	if (!log_reader_next(&r->log) && !r->log.now.cut_off && !r->log.now.damage) {
+		bt_fail(&r->failure, BT_E_TRUNCATED, 0,
+			"the log ended before the program began: %s", r->log.now.reason);
+		outcome_finish(r, task);
+		return;
+	}
+	if (r->log.now.over || r->log.now.event.kind != BT_RECORD_LOG) {
 		bt_fail(&r->failure, r->log.now.cut_off ? BT_E_TRUNCATED : BT_E_CORRUPT, 0, "%s",
 			!r->log.now.cut_off ? "the log does not begin with a program"
 			: r->log.trace->being_written

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The symbol of an address, as dwfl_module_addrinfo() finds it. That function looks at each symbol
  * of a module for each address: a quarter of a millisecond in an interpreter with 20,000 of them.
- * Its answer is the same for all addresses between which no symbol and no section begins or ends, so
- * it is asked once for each such range. Used by symbols.c. One thread (libdwfl). */
+ * Its answer is the same for all addresses between which no symbol and no section begins or ends,
+ * so it is asked once for each such range. Used by symbols.c. One thread (libdwfl). */
 #ifndef BT_SYMBOL_RANGES_H
 #define BT_SYMBOL_RANGES_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The symbols of addresses by ranges are those that libdwfl finds for each address: of this program, and of a made object with symbols in each other,
- * beside each other and without a size. */
+/* The symbols of addresses by ranges are those that libdwfl finds for each address: of this
+ * program, and of a made object with symbols in each other, beside each other and without a size.
+ */
 #include "decoder/symbols/symbol_ranges.h"
 
 #include <fcntl.h>
@@ -11,7 +12,8 @@
 
 #include "tests/unit/unit.h"
 
-static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_build_id_find_elf, .find_debuginfo = dwfl_standard_find_debuginfo};
+static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_build_id_find_elf,
+					 .find_debuginfo = dwfl_standard_find_debuginfo};
 
 struct module {
 	Dwfl *dwfl;
@@ -37,7 +39,8 @@ static bool compare_at(const struct module *m, struct symbol_ranges *r, GElf_Add
 {
 	GElf_Off offset = 0, expected_offset = 0;
 	GElf_Sym sym;
-	const char *expected = dwfl_module_addrinfo(m->mod, addr, &expected_offset, &sym, NULL, NULL, NULL),
+	const char *expected = dwfl_module_addrinfo(m->mod, addr, &expected_offset, &sym, NULL,
+						    NULL, NULL),
 		   *name = symbol_ranges_find(r, m->mod, addr, &offset);
 
 	assert_true(!expected == !name);
@@ -61,11 +64,14 @@ static void this_program(void **state)
 		GElf_Sym sym;
 		GElf_Addr addr;
 
-		if (!dwfl_module_getsym_info(m.mod, i, &sym, &addr, NULL, NULL, NULL) || addr < m.start + 2 || addr > m.end)
+		if (!dwfl_module_getsym_info(m.mod, i, &sym, &addr, NULL, NULL, NULL) ||
+		    addr < m.start + 2 || addr > m.end)
 			continue; /* among them those with the numbers of versions */
 		for (GElf_Addr at = addr - 2; at != addr + 3; at++)
 			found += compare_at(&m, &r, at);
-		found += compare_at(&m, &r, addr + sym.st_size - 1) + compare_at(&m, &r, addr + sym.st_size / 2) + compare_at(&m, &r, addr + sym.st_size);
+		found += compare_at(&m, &r, addr + sym.st_size - 1) +
+			 compare_at(&m, &r, addr + sym.st_size / 2) +
+			 compare_at(&m, &r, addr + sym.st_size);
 	}
 	assert_true(found > 100 && r.ends && r.symbol_count > 50);
 	symbol_ranges_release(&r);
@@ -78,7 +84,8 @@ static const char made[] = ".text; .globl _start, outer, twin, other_twin\n"
 			   ".type inner, @function; inner: .fill 6, 1, 0x90; .size inner, 6\n"
 			   "plain: .fill 20, 1, 0x90; .size outer, 36\n"
 			   ".fill 12, 1, 0x90; behind: .fill 4, 1, 0x90\n"
-			   "twin: other_twin: local_twin: .fill 16, 1, 0x90; .size twin, 4; .size other_twin, 16; .size local_twin, 9\n"
+			   "twin: other_twin: local_twin: .fill 16, 1, 0x90; .size twin, 4; .size "
+			   "other_twin, 16; .size local_twin, 9\n"
 			   ".section .other, \"ax\"; .fill 9, 1, 0x90; unsized: .fill 9, 1, 0x90\n"
 			   ".data; datum: .fill 32; .size datum, 8\n";
 
@@ -108,7 +115,8 @@ static void made_object(void **state)
 	assert_true(found > 50 && found < all);
 	symbol_ranges_release(&r);
 	dwfl_end(m.dwfl);
-	assert_true(!unlink("made.s") && !unlink("made.o") && !unlink("made") && !chdir("/") && !rmdir(dir));
+	assert_true(!unlink("made.s") && !unlink("made.o") && !unlink("made") && !chdir("/") &&
+		    !rmdir(dir));
 }
 
 int main(void)

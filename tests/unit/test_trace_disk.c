@@ -108,6 +108,66 @@ static void a_full_disk_is_recorded(void **state)
 	assert_int_equal(umount(f->dir), 0);
 }
 
+static void write_log_noise(struct trace_writer *w, uint64_t *seed, size_t len)
+{
+	static uint8_t noise[65536];
+	struct bt_record_log_data data = {.addr = 0x1000, .bytes = slice_of(noise, len)};
+
+	for (size_t i = 0; i < len; i++)
+		noise[i] = (uint8_t)unit_random(seed);
+	trace_writer_log(w, 1, BT_RECORD_LOG_DATA, &data);
+	trace_writer_flush(w);
+}
+
+/* Closes the trace, whose writing has not stopped, and reads it whole. */
+static void end_of_log(struct trace_writer *w, const char *path, size_t least, size_t most)
+{
+	uint16_t kinds[64];
+	struct event events[64];
+	struct bt_error err;
+	struct trace *t;
+	size_t n;
+
+	assert_int_equal(trace_writer_log_failure(w), ENOSPC);
+	assert_int_equal(trace_writer_stopped(w), 0);
+	write_log_noise(w, &(uint64_t){1}, 60000); /* succeeds and does nothing */
+	trace_writer_close(w);
+	assert_int_equal(trace_open(&t, path, &err), 0);
+	assert_int_equal(read_events(t, events, &n, &err), 0);
+	assert_int_equal(read_kinds(t, "log-1", kinds, &n, &err), 0);
+	assert_in_range(n, least, most);
+	assert_int_equal(kinds[n - 1], BT_RECORD_LOG_END);
+	trace_close(t);
+	scratch_remove(path);
+}
+
+/* A log that fills the disk ends. Where it leaves too little for the rest, it gives way. */
+static void a_log_does_not_stop_the_trace(void **state)
+{
+	struct fixture *f = *state;
+	struct trace_writer *w;
+	uint64_t seed = 5;
+
+	if (geteuid() || unshare(CLONE_NEWNS) ||
+	    mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("tmpfs", f->dir, "tmpfs", 0, "size=512k")) {
+		print_message("no mount here: no disk can be filled\n");
+		skip();
+	}
+	w = open_writer(f->path);
+	for (int i = 0; i < 20; i++)
+		write_log_noise(w, &seed, 50000);
+	end_of_log(w, f->path, 3, 20);
+	w = open_writer(f->path);
+	for (int i = 0; i < 7; i++)
+		write_log_noise(w, &seed, 60000);
+	assert_int_equal(trace_writer_log_failure(w), 0);
+	for (int i = 0; i < 6; i++)
+		write_noise(w, FILL_OBJECTS, &seed, 65536);
+	end_of_log(w, f->path, 1, 2); /* its unit, its end */
+	assert_int_equal(umount(f->dir), 0);
+}
+
 static void a_file_size_limit_is_recorded(void **state)
 {
 	struct fixture *f = *state;
@@ -160,6 +220,7 @@ int main(void)
 		WITH_DIR(a_closed_trace_has_no_disk_behind_its_events),
 		WITH_DIR(a_file_size_limit_is_recorded),
 		WITH_DIR(a_full_disk_is_recorded),
+		WITH_DIR(a_log_does_not_stop_the_trace),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
