@@ -47,6 +47,7 @@ enum {
 	ENABLE_SHADOW_STACK = 0x5001, /* ARCH_SHSTK_ENABLE of arch_prctl(2), Linux 6.6 */
 	MAP_VDSO_FIRST = 0x2001,      /* ARCH_MAP_VDSO_X32, asm/prctl.h */
 	MAP_VDSO_LAST = 0x2003,       /* ARCH_MAP_VDSO_64 */
+	USERFAULTFD_NEW = 0xaa00,     /* USERFAULTFD_IOC_NEW, linux/userfaultfd.h */
 };
 
 static bool is_syscall(const struct task *task, long nr) { return syscall_is(&task->syscall, nr); }
@@ -119,6 +120,13 @@ static bool is_unloggable(const struct supervisor *sup, const struct task *task)
 	return false;
 }
 
+/* The same of /dev/userfaultfd (USERFAULTFD_IOC_NEW, Linux 6.1). */
+static bool opens_userfaultfd(const struct supervisor *sup, const struct task *task)
+{
+	return sup->options.logged && is_syscall(task, SYS_ioctl) &&
+	       (uint32_t)task->syscall.args[1] == USERFAULTFD_NEW;
+}
+
 /* Whether it maps pages that the kernel may take at any moment: they are zero then. No log of calls
  * can say when. Programs do without, as before Linux 6.11. */
 static bool is_droppable(const struct supervisor *sup, const struct task *task)
@@ -170,7 +178,8 @@ static int refusal_of(const struct supervisor *sup, const struct task *task)
 	       : is_rseq(sup, task) || is_unloggable(sup, task) ? ENOSYS
 	       : is_droppable(sup, task) || maps_vdso(sup, task) || copies_made_bytes(sup, task)
 		       ? EINVAL
-		       : 0;
+	       : opens_userfaultfd(sup, task) ? ENOTTY
+					      : 0;
 }
 
 static void refuse_syscall(struct supervisor *sup, struct task *task)

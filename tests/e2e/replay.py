@@ -1569,7 +1569,7 @@ def cut_off():
 @case("calls through which memory is written later, or is hidden from others, are refused with ENOSYS, and so are pages that the kernel may drop or change, with EINVAL")
 def rings():
     program = build("rings.c")
-    refused = b"io_setup refused\nio_uring_setup refused\nuserfaultfd refused\nmemfd_secret refused\ndroppable refused\nvdso refused\n"
+    refused = b"io_setup refused\nio_uring_setup refused\nuserfaultfd refused\n/dev/userfaultfd refused\nmemfd_secret refused\ndroppable refused\nvdso refused\n"
     result = recorded([program])
     equal(result.out, refused, "what the program was told")
     same(result)
