@@ -202,7 +202,7 @@ static void print_memory(const struct log_digest *d)
 	uint64_t usual = host_room(0, host_usual_memory(), &by);
 	char had[24], here[24], enough[LOG_REMEDY_MAX];
 
-	if (log_digest_memory(d) > usual)
+	if (d->addresses && log_digest_memory(d) > usual)
 		printf("%-12sthe program had up to %s of addresses, and a replay may have %s "
 		       "here%s: "
 		       "%s\n",

@@ -255,7 +255,7 @@ static void summarize_recording(const struct run *run, const struct supervisor *
 /* Tells the user, once, that btrec replay will reach up to here only. */
 static void tell_log_ended(struct run *run)
 {
-	const char *why = run->session.log.end;
+	const char *why = replay_log_reason(&run->session.log);
 	struct front_message m = {.type = FRONT_SAYS};
 
 	if (!why || run->told_log_ended || run->options.quiet)

@@ -13,7 +13,7 @@ struct log_calls_codec {
 	uint64_t tick;
 	uint64_t args[BT_SYSCALL_ARGS];
 	uint64_t addr[BT_LOGGED_DATA];
-	uint64_t clock; /* the result of an instruction */
+	uint64_t clock; /* the result of the last rdtsc or rdtscp */
 };
 
 /* Appends a call to the bytes. Its tick is not below that of the call before. */

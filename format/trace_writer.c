@@ -10,8 +10,9 @@
  * A record that would make its block too large begins the next one. One that no block can hold is
  * left out, with a note.
  *
- * When a write fails, one more follows: the STOPPED record, into the room that is kept behind the
- * end of events (reserve.h). From then on the writer takes records and drops them. */
+ * When a write fails, one more follows, but for a log, which ends or gives way: the STOPPED record,
+ * into the room that is kept behind the end of events (reserve.h). From then on the writer takes
+ * records and drops them. */
 #include "format/trace_writer.h"
 
 #include <errno.h>
@@ -78,7 +79,7 @@ struct trace_writer {
 	struct stream_table logs;     /* by unit */
 	struct content_numbers object_numbers;
 	uint64_t log_bytes; /* written */
-	int log_failure;    /* logs have ended: an errno */
+	char log_loss[160]; /* why logs have ended; "": they have not */
 	bool logs_dropped;
 	uint32_t mapped; /* files of the program's, from 0 */
 	uint64_t code;   /* bytes of it, of programs */
@@ -269,8 +270,8 @@ static void stream_put(struct stream *s, uint32_t unit, enum bt_record_kind kind
 /* Ends a log, whose buffered records are lost; dropped: what it has written is, too. */
 static void end_log(struct trace_writer *w, uint32_t unit, bool dropped)
 {
-	char reason[160], name[32];
-	struct bt_record_log_end end = {0};
+	const struct bt_record_log_end end = {.reason = bt_str(w->log_loss)};
+	char name[32];
 	struct stream *s = numbered_stream(&w->logs, unit);
 	int fd;
 
@@ -285,10 +286,6 @@ static void end_log(struct trace_writer *w, uint32_t unit, bool dropped)
 		s->begun = false;
 		s->ordinal = 0;
 	}
-	snprintf(reason, sizeof reason,
-		 dropped ? "it gave way to the rest of the trace: %s" : "it cannot be written: %s",
-		 strerror(w->log_failure));
-	end.reason = bt_str(reason);
 	stream_put(s, unit, BT_RECORD_LOG_END, &end);
 	if (stream_write(w, s))
 		stream_reset(s);
@@ -298,7 +295,9 @@ static void end_log(struct trace_writer *w, uint32_t unit, bool dropped)
  * written for want of room, logs give theirs. */
 static void end_logs(struct trace_writer *w, int failure, bool dropped)
 {
-	w->log_failure = failure;
+	snprintf(w->log_loss, sizeof w->log_loss,
+		 dropped ? "it gave way to the rest of the trace: %s" : "it cannot be written: %s",
+		 strerror(failure));
 	w->logs_dropped = dropped;
 	for (size_t i = 0; i < w->logs.count; i++)
 		if (w->logs.slots[i].stream || w->logs.slots[i].written)
@@ -314,7 +313,7 @@ static void stream_hand_over(struct trace_writer *w, struct stream *s)
 {
 	int failure = w->stopped ? 0 : stream_write(w, s);
 
-	if (failure && s->kind == BT_FILE_LOG && !w->log_failure) {
+	if (failure && s->kind == BT_FILE_LOG && !*w->log_loss) {
 		end_logs(w, failure, false);
 		return;
 	}
@@ -620,7 +619,7 @@ static void begin_log(const struct trace_writer *w, uint32_t unit)
 void trace_writer_log(struct trace_writer *w, uint32_t unit, enum bt_record_kind kind,
 		      const void *body)
 {
-	if (w->log_failure)
+	if (*w->log_loss)
 		return;
 	begin_log(w, unit);
 	numbered_record(w, &w->logs, unit, kind, body);
@@ -628,7 +627,10 @@ void trace_writer_log(struct trace_writer *w, uint32_t unit, enum bt_record_kind
 
 uint64_t trace_writer_log_bytes(const struct trace_writer *w) { return w->log_bytes; }
 
-int trace_writer_log_failure(const struct trace_writer *w) { return w->log_failure; }
+const char *trace_writer_log_loss(const struct trace_writer *w)
+{
+	return *w->log_loss ? w->log_loss : NULL;
+}
 
 uint64_t trace_writer_object(struct trace_writer *w, const void *bytes, size_t len)
 {

@@ -53,8 +53,8 @@ void trace_writer_log(struct trace_writer *w, uint32_t unit, enum bt_record_kind
 /* The bytes that the logs of all units have in their files. Buffered bytes are not counted. */
 uint64_t trace_writer_log_bytes(const struct trace_writer *w);
 
-/* The errno for which logs have ended; 0: they have not. */
-int trace_writer_log_failure(const struct trace_writer *w);
+/* Why logs have ended so; NULL: they have not. It lives as long as w. */
+const char *trace_writer_log_loss(const struct trace_writer *w);
 
 /* Makes the file `name` of that directory the trace's number'th file that the program mapped, by a
  * link: it must not change any more. Returns 0 or an errno: EXDEV where it lies on another file

@@ -49,13 +49,15 @@ static void put_record(struct replay_log *l, enum bt_record_kind kind, const voi
 	if (l->end)
 		return;
 	trace_writer_log(l->writer, l->unit, kind, body);
-	if (trace_writer_log_failure(l->writer)) {
-		snprintf(l->unwritten, sizeof l->unwritten, "it cannot be written: %s",
-			 strerror(trace_writer_log_failure(l->writer)));
-		l->end = l->unwritten;
-	} else if (trace_writer_log_bytes(l->writer) >= l->most) {
+	if (!replay_log_reason(l) && trace_writer_log_bytes(l->writer) >= l->most)
 		replay_log_end(l, "it has reached the size that a log may have (--log-size)");
-	}
+}
+
+const char *replay_log_reason(struct replay_log *l)
+{
+	if (l->begun && !l->end)
+		l->end = trace_writer_log_loss(l->writer);
+	return l->end;
 }
 
 /* Writes the calls that were made without a stop. */

@@ -28,8 +28,8 @@ struct replay_log {
 	struct trace_writer *writer; /* NULL: none is kept */
 	uint64_t most;               /* bytes of its file, at which it ends with the next record */
 	bool begun;
-	const char *end;     /* why it has ended before the program; NULL: it has not */
-	char unwritten[100]; /* the end, where it cannot be written */
+	const char *end; /* why it has ended before the program; NULL: it has not, as far as that is
+			    known (replay_log_reason()) */
 	uint32_t unit, task;
 	bool reads_run;      /* readable pages may be executed, too (personality(2)) */
 	bool some_grow;      /* mappings beside the stack may grow downward (MAP_GROWSDOWN) */
@@ -63,6 +63,9 @@ struct replay_log {
 void replay_log_init(struct replay_log *l, struct trace_writer *w, uint64_t most,
 		     const char *cache);
 void replay_log_release(struct replay_log *l);
+
+/* Why the log has ended before the program; NULL: it has not, or there is none. */
+const char *replay_log_reason(struct replay_log *l);
 
 /* In all of the functions below the task is stopped, with its registers in task->regs. They do
  * nothing where no log is kept. */

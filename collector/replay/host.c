@@ -357,17 +357,25 @@ static const struct own_result_opcode {
 	[BT_LOGGED_CPUID] = {2, {0x0f, 0xa2}},
 };
 
+/* Legacy prefixes, and REX (Intel SDM volume 2, 2.1.1 and 2.2.1). */
+static bool is_prefix(uint8_t byte)
+{
+	static const uint8_t legacy[] = {0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65,
+					 0x66, 0x67, 0xf0, 0xf2, 0xf3};
+
+	return byte >> 4 == 4 || memchr(legacy, byte, sizeof legacy);
+}
+
 uint64_t host_instruction_end(pid_t tid, uint64_t rip, enum bt_logged_form form)
 {
 	const struct own_result_opcode *opcode = &own_result_opcodes[form];
 	uint8_t bytes[BT_INSN_MAX];
 	size_t n = tracee_read(tid, rip, bytes, sizeof bytes);
 
-	/* No prefix is 0x0f. */
 	for (size_t i = 0; opcode->length && i + opcode->length <= n; i++)
 		if (!memcmp(bytes + i, opcode->bytes, opcode->length))
 			return rip + i + opcode->length;
-		else if (bytes[i] == opcode->bytes[0])
+		else if (!is_prefix(bytes[i]))
 			break;
 	return 0;
 }

@@ -31,7 +31,9 @@ static void put_symbols(struct symbol_ranges *r, Dwfl_Module *mod, int count)
 		if (!dwfl_module_getsym_info(mod, i, &sym, &addr, NULL, NULL, NULL))
 			continue;
 		r->ends[r->count++] = addr;
-		r->ends[r->count++] = addr + sym.st_size;
+		/* One without a size may be the answer at its own address alone: others are, where
+		 * it is another's. */
+		r->ends[r->count++] = addr + (sym.st_size ? sym.st_size : 1);
 	}
 }
 

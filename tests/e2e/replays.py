@@ -7,7 +7,7 @@ KEEP = os.environ.get("BTREC_KEEP")
 
 # Of the environment these are left. glibc looks in each variable for settings of its own (GLIBC_TUNABLES): with those of a shell and of make
 # that was more than half of the start of a static program, of which every instruction is stepped here.
-LEFT = "ASAN_OPTIONS HOME LC_ALL LD_LIBRARY_PATH PATH PYTHONDONTWRITEBYTECODE TERM TMPDIR UBSAN_OPTIONS XDG_CACHE_HOME".split()
+LEFT = "ASAN_OPTIONS HOME LC_ALL LD_LIBRARY_PATH LLVM_PROFILE_FILE PATH PYTHONDONTWRITEBYTECODE TERM TMPDIR UBSAN_OPTIONS XDG_CACHE_HOME".split()
 for variable_ in list(os.environ):
     if variable_ not in LEFT and not variable_.startswith("BTREC_"):
         del os.environ[variable_]

@@ -2,16 +2,16 @@
 /* change_log TRACE OUT CHANGE KIND N [FILE]: writes the log of a trace to the file OUT with one
  * change in record N (from 1; of effects: of those behind the beginning) of that kind, by name:
  * drop, double, register (rbx + 1), tick (+ 1), transfers (+ 2^20), byte (the first one, + 1),
- * marked (the same, of LOG_DATA whose bytes begin with MARK alone), result (+ 1), address (an
- * effect's, in the reserved range), object (of a LOG_AGAIN: one that is not there), file, size and
- * offset (of a LOG_PIECE: others), maker (of a LOG_PROCESSOR: another one), features (it has all),
- * layout (its states lie elsewhere, as they do in all LOG_STATE then), cut (the last bytes of its
- * leaves are missing), end (behind it). Of an event: code (the bytes of FILE lie where its task
- * is), flood (effects of hundreds of megabytes), objects (many millions without bytes), much
- * (objects of more bytes than a log may have), or an effect of `plants`, below. Ends with 1 when
- * there is no such record, with 3 where the change leaves it as it was. Of LOG_CALLS its calls are
- * counted; of the kind "instructions" its instructions, of which form changes rdtsc to rdtscp or
- * the reverse. */
+ * marked (the same, of LOG_DATA whose bytes begin with MARK alone), locked (of these: it is LOCK),
+ * result (+ 1), address (an effect's, in the reserved range), object (of a LOG_AGAIN: one that is
+ * not there), file, size and offset (of a LOG_PIECE: others), maker (of a LOG_PROCESSOR: another
+ * one), features (it has all), layout (its states lie elsewhere, as they do in all LOG_STATE then),
+ * cut (the last bytes of its leaves are missing), end (behind it). Of an event: code (the bytes of
+ * FILE lie where its task is), flood (effects of hundreds of megabytes), objects (many millions
+ * without bytes), much (objects of more bytes than a log may have), or an effect of `plants`,
+ * below. Ends with 1 when there is no such record, with 3 where the change leaves it as it was. Of
+ * LOG_CALLS its calls are counted; of the kind "instructions" its instructions, of which form
+ * changes rdtsc to rdtscp or the reverse. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,8 @@
 
 enum { OURS = 2, UNCHANGED = 3 };
 #define INSTRUCTIONS "instructions"
-#define MARK         "\x3e\x0f\x31" /* rdtsc with a prefix; with the first byte + 1 it is undefined */
+#define MARK         "\x3e\x0f\x31" /* rdtsc with a prefix; with LOCK it is undefined */
+#define LOCK         0xf0
 #define RESERVED     0x550000001000ull
 
 #define PAGE          0x1000ull
@@ -171,9 +172,9 @@ static void change_processor(struct bt_record_log_processor *p, const char *what
 /* Whether the change is one of a record's own bytes. */
 static bool is_in_place(const char *what)
 {
-	static const char *const changes[] = {"register", "tick",   "transfers", "byte",
-					      "marked",   "result", "argument",  "address",
-					      "object",   "maker",  "features",  "version"};
+	static const char *const changes[] = {
+		"register", "tick",    "transfers", "byte",  "marked",   "locked", "result",
+		"argument", "address", "object",    "maker", "features", "version"};
 
 	for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
 		if (!strcmp(what, changes[i]))
@@ -209,9 +210,10 @@ static void change_record(struct bt_record *r, const char *what, struct buf *byt
 	}
 	if (r->kind == BT_RECORD_LOG_PROCESSOR)
 		change_processor(&r->u.log_processor, what, bytes);
-	if ((!strcmp(what, "byte") || !strcmp(what, "marked")) && bytes_of(r) && bytes_of(r)->len) {
+	if ((!strcmp(what, "byte") || !strcmp(what, "marked") || !strcmp(what, "locked")) &&
+	    bytes_of(r) && bytes_of(r)->len) {
 		buf_put(bytes, bytes_of(r)->at, bytes_of(r)->len);
-		bytes->data[0]++;
+		bytes->data[0] = !strcmp(what, "locked") ? LOCK : bytes->data[0] + 1;
 		*bytes_of(r) = slice_of(bytes->data, bytes->len);
 	}
 }
@@ -351,7 +353,7 @@ static bool is_wanted(const struct bt_record *r, const struct change *c)
 	const char *kind = strcmp(c->kind, INSTRUCTIONS) != 0 ? c->kind : "LOG_CALLS";
 
 	return !strcmp(bt_record_name(r->kind), kind) &&
-	       (strcmp(c->what, "marked") != 0 ||
+	       ((strcmp(c->what, "marked") != 0 && strcmp(c->what, "locked") != 0) ||
 		(r->kind == BT_RECORD_LOG_DATA && is_marked(r->u.log_data.bytes)));
 }
 

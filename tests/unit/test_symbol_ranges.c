@@ -81,12 +81,14 @@ static void this_program(void **state)
 static const char made[] = ".text; .globl _start, outer, twin, other_twin\n"
 			   "_start: .fill 8, 1, 0x90; label: .fill 8, 1, 0x90\n"
 			   ".type outer, @function; outer: .fill 10, 1, 0x90\n"
-			   ".type inner, @function; inner: .fill 6, 1, 0x90; .size inner, 6\n"
+			   ".type inner, @function; inner: .fill 3, 1, 0x90; .globl within; "
+			   "within: .fill 3, 1, 0x90; .size inner, 6\n"
 			   "plain: .fill 20, 1, 0x90; .size outer, 36\n"
 			   ".fill 12, 1, 0x90; behind: .fill 4, 1, 0x90\n"
 			   "twin: other_twin: local_twin: .fill 16, 1, 0x90; .size twin, 4; .size "
 			   "other_twin, 16; .size local_twin, 9\n"
 			   ".section .other, \"ax\"; .fill 9, 1, 0x90; unsized: .fill 9, 1, 0x90\n"
+			   ".globl absolute; .set absolute, 0x401024\n"
 			   ".data; datum: .fill 32; .size datum, 8\n";
 
 static void made_object(void **state)

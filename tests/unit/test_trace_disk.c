@@ -128,7 +128,8 @@ static void end_of_log(struct trace_writer *w, const char *path, size_t least, s
 	struct trace *t;
 	size_t n;
 
-	assert_int_equal(trace_writer_log_failure(w), ENOSPC);
+	assert_non_null(trace_writer_log_loss(w));
+	assert_non_null(strstr(trace_writer_log_loss(w), "No space left"));
 	assert_int_equal(trace_writer_stopped(w), 0);
 	write_log_noise(w, &(uint64_t){1}, 60000); /* succeeds and does nothing */
 	trace_writer_close(w);
@@ -161,7 +162,7 @@ static void a_log_does_not_stop_the_trace(void **state)
 	w = open_writer(f->path);
 	for (int i = 0; i < 7; i++)
 		write_log_noise(w, &seed, 60000);
-	assert_int_equal(trace_writer_log_failure(w), 0);
+	assert_null(trace_writer_log_loss(w));
 	for (int i = 0; i < 6; i++)
 		write_noise(w, FILL_OBJECTS, &seed, 65536);
 	end_of_log(w, f->path, 1, 2); /* its unit, its end */

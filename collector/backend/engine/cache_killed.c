@@ -13,6 +13,8 @@
 #include "collector/backend/engine/x86/operand.h"
 #include "lib/canonical.h"
 
+enum { STORE_BYTES = 9 }; /* emit_store() */
+
 #define FLAGS_OF    0x800ull
 #define FLAGS_OF_AH 0xd5ull /* SF ZF AF PF CF: those that LAHF gives */
 
@@ -241,6 +243,20 @@ static bool state_in_record(struct task *task, const struct engine_space *es, st
 	return true;
 }
 
+/* Where the task is in one of the routines of own_results: takes the registers that it has kept
+ * already: rdx first, before CPUID then rbx. */
+static void take_kept_of_routine(const struct code_cache *c, struct stretch *s, uint32_t at)
+{
+	enum bt_logged_form form = BT_LOGGED_FORMS - 1;
+
+	while (form > BT_LOGGED_CALL && at < c->own_results[form])
+		form--;
+	if (at > c->own_results[form])
+		s->regs.rdx = s->ctx.rdx;
+	if (form == BT_LOGGED_CPUID && at > c->own_results[form] + STORE_BYTES)
+		s->regs.rbx = s->ctx.rbx;
+}
+
 /* Where the application was when the task died in the middle of a sequence. Of its registers rax,
  * rcx, r10, behind CPUID rbx and rdx, and the one lent to an operand may be the cache's, and where
  * ticks are counted they may be one short. */
@@ -318,10 +334,10 @@ static void guess_state(const struct code_cache *c, struct stretch *s, uint64_t 
 		s->regs.rax = s->ctx.rax;
 	if (!p && ((at >= c->call && at < c->called) || at_cpuid))
 		s->regs.rcx = s->ctx.rcx;
-	if (at_cpuid)
+	if (at_cpuid && c->kind.logged)
+		take_kept_of_routine(c, s, at);
+	else if (at_cpuid)
 		s->regs.rdx = s->ctx.rdx;
-	if (at_cpuid && c->kind.logged && at > c->own_results[BT_LOGGED_CPUID])
-		s->regs.rbx = s->ctx.rbx; /* the routine's first instruction keeps it */
 	if (noting && c->kind.logged)
 		know_state_behind_call(c, s, at);
 }

@@ -97,10 +97,10 @@ static void emit_own_result(struct emitter *e, enum bt_logged_form form, struct 
 	struct forward no = {.count = 0};
 	size_t unanswered, answered;
 
+	emit_store(e, X86_RDX, CTX_RDX); /* the first of all, for who is killed here */
 	if (form == BT_LOGGED_CPUID)
 		emit_store(e, X86_RBX, CTX_RBX);
 	emit_store(e, X86_RAX, CTX_RAX);
-	emit_store(e, X86_RDX, CTX_RDX);
 	EMIT(e, 0x9f, 0x0f, 0x90, 0xc0); /* lahf; seto al */
 	emit_store(e, X86_RAX, CTX_FLAGS);
 	emit_load(e, X86_RCX, CTX_ANSWER);
