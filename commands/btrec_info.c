@@ -204,8 +204,7 @@ static void print_memory(const struct log_digest *d)
 
 	if (d->addresses && log_digest_memory(d) > usual)
 		printf("%-12sthe program had up to %s of addresses, and a replay may have %s "
-		       "here%s: "
-		       "%s\n",
+		       "here%s: %s\n",
 		       "addresses", size_words(d->addresses, had), size_words(usual, here), by,
 		       log_digest_memory_remedy(d, enough));
 }

@@ -241,8 +241,10 @@ int trace_shelf_prune(const char *dir, const struct shelf_limits *limits, bool t
 			continue;
 		snprintf(path, sizeof path, "%s/%s", dir, d->name);
 		failed = trial ? 0 : trace_remove(path, &cause);
-		if (failed && !rc)
-			rc = (*err = cause, failed);
+		if (failed && !rc) {
+			*err = cause;
+			rc = failed;
+		}
 		if (!failed && removed)
 			removed(arg, path, d);
 		count--;

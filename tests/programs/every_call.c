@@ -2,7 +2,7 @@
 /* Makes as many system calls as it can that write memory, succeeding and failing, for the audit of
  * the rows of syscalls/ (tests/tools/audit_syscalls.c). Results do not matter: what a machine does
  * not allow fails. Memory that calls write is filled before each, so that zeros are seen, too.
- * It is run in a directory of its own. */
+ * It is run in a directory of its own. One file, however long: it is one list. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

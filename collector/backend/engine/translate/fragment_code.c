@@ -300,21 +300,28 @@ void fragment_emit_end(struct translation *t, uint64_t pc, uint8_t kind)
 	fragment_add_cold(t, emit_jump(&t->out), pc, kind);
 }
 
+void fragment_emit_to_routine(struct translation *t, const struct step *s, uint32_t routine)
+{
+	struct emitter *e = &t->out;
+
+	fragment_bring_bits(t, s);
+	fragment_map_state(t, s, 0, 0);
+	emit_store(e, X86_RCX, CTX_RCX);
+	fragment_map_state(t, s, STATE_RCX, 0);
+	EMIT(e, 0x48, 0x8d, 0x0d); /* lea rcx, [rip+back] */
+	emit_u32(e, emit_move_len(e) + 5);
+	emit_store(e, X86_RCX, CTX_BACK);
+	emit_patch(e, emit_jump(e), region_address(CODE_AT) + routine);
+	fragment_map_state(t, s, 0, 0);
+}
+
 /* A system call. The routine decides where it is made: outside, or here. */
 static void emit_system_call(struct translation *t, const struct step *s)
 {
 	struct emitter *e = &t->out;
 	size_t outside;
 
-	fragment_bring_bits(t, s);
-	fragment_map_state(t, s, 0, 0);
-	emit_store(e, X86_RCX, CTX_RCX);
-	fragment_map_state(t, s, STATE_RCX, 0);
-	EMIT(e, 0x48, 0x8d, 0x0d); /* lea rcx, [rip+outside] */
-	emit_u32(e, emit_move_len(e) + 5);
-	emit_store(e, X86_RCX, CTX_BACK);
-	emit_patch(e, emit_jump(e), region_address(CODE_AT) + t->cache->call);
-	fragment_map_state(t, s, 0, 0);
+	fragment_emit_to_routine(t, s, t->cache->call);
 	outside = e->len;
 	fragment_add_cold(t, emit_jump(e), s->pc, EXIT_OUTSIDE);
 	t->r11_in = true; /* now; the kernel leaves the flags in it */

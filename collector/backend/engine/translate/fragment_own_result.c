@@ -92,15 +92,7 @@ void fragment_emit_noted(struct translation *t, const struct step *s)
 	const enum bt_logged_form form = form_of(s);
 	size_t behind;
 
-	fragment_bring_bits(t, s);
-	fragment_map_state(t, s, 0, 0);
-	emit_store(e, X86_RCX, CTX_RCX);
-	fragment_map_state(t, s, STATE_RCX, 0);
-	EMIT(e, 0x48, 0x8d, 0x0d); /* lea rcx, [rip+out] */
-	emit_u32(e, emit_move_len(e) + 5);
-	emit_store(e, X86_RCX, CTX_BACK);
-	emit_patch(e, emit_jump(e), region_address(CODE_AT) + t->cache->own_results[form]);
-	fragment_map_state(t, s, 0, 0);
+	fragment_emit_to_routine(t, s, t->cache->own_results[form]);
 	fragment_add_cold(t, emit_jump(e), s->pc, EXIT_OUTSIDE);
 	t->at_pc = step_end(s);
 	fragment_map_state(t, NULL, 0, 0);

@@ -202,6 +202,10 @@ void fragment_bring_r11(struct translation *t, const struct step *s, unsigned st
 /* Counts the conditional that comes; there is nothing left to do then where it is not taken. */
 void fragment_count_tick(struct translation *t);
 
+/* Goes to a routine before the instruction. The application's rcx is in the context, and CTX_BACK
+ * leads to what is emitted next, where all is the application's again. */
+void fragment_emit_to_routine(struct translation *t, const struct step *s, uint32_t routine);
+
 /* Whether the code of an instruction that is no branch goes through a routine, or asks what it
  * left. */
 bool fragment_needs_routine(const struct translation *t, const struct step *s);
